@@ -12,9 +12,9 @@ import numpy as np
 
 from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.landing.constraint_status import NodeCounts, OccupancyHistogram, Option
+from planner.landing.constraint_status import OccupancyHistogram, Option
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, OutcomesByOption
-from planner.landing.room import Group, Replacement, UncertainReplacement, WaveRoom
+from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 
@@ -103,23 +103,6 @@ def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Coll
     )
 
 
-class OpenNodes:
-    """Some nodes by cell, and the least number of open nodes that any call of `finds_room` saw."""
-
-    def __init__(self, coupled: CoupledConstraints, nodes: Mask) -> None:
-        self._nodes = np.flatnonzero(nodes)
-        self._cells = coupled.cell_of[self._nodes]
-        self._known: dict[int, Codes] = {}
-        self.least = len(self._nodes)
-
-    def of(self, cell: int) -> Codes:
-        """The nodes in a cell."""
-        found = self._known.get(cell)
-        if found is None:
-            found = self._known[cell] = self._nodes[self._cells == cell]
-        return found
-
-
 class PossibleNodes:
     """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are."""
 
@@ -149,34 +132,17 @@ class PossibleNodes:
         """The leaving pod with its replacement restricted to some nodes; its pin may name further nodes."""
         return self.leaving.restricted(self.coupled.restriction(nodes, self.levels, self.unsure, pin))
 
-    def finds_room(
-        self, inside: OpenNodes, histogram: OccupancyHistogram, options: Collection[Option]
-    ) -> bool:
-        """Whether one of the options has room for certain, wherever the uncertain replacements are."""
-        allowed: dict[int, set[NodeCounts]] = {}
-        for cell, level in options:
-            allowed.setdefault(cell, set()).add(level)
-        by_number, by_name, counted = list[Group](), list[Group](), list[UncertainReplacement]()
-        for cell, several in allowed.items():
-            there = inside.of(cell)
-            shut = sum(nodes for level, nodes in histogram[cell] if level not in several)
-            least = known = len(there)
-            if shut and len(there):
-                # An uncertain replacement that counts may exceed maxSkew on its node, and so close that node.
-                near = [uncertain for uncertain in self._counted if uncertain.nodes[there].any()]
-                known = max(0, _known_open(self.coupled, self.levels[:, there], several) - len(near))
-                least = max(known, len(there) - shut)
-                counted += near
-            by_number.append((there, least))
-            by_name.append((there, known))
-        inside.least = min(inside.least, sum(least for _, least in by_number))
-        if self._room.is_enough(self.case, by_number):
+    def finds_room(self, inside: Mask, histogram: OccupancyHistogram, options: Collection[Option]) -> bool:
+        """Whether one of the options has room inside for certain, wherever the uncertain replacements are."""
+        cells, cell_of = {cell for cell, _ in options}, self.coupled.cell_of
+        nodes = np.flatnonzero(inside & np.isin(cell_of, [*cells]))
+        numbers, least = np.bincount(cell_of[nodes], minlength=len(histogram)), 0
+        for cell in cells:
+            shut = sum(number for level, number in histogram[cell] if (cell, level) not in options)
+            least += max(0, int(numbers[cell]) - shut)
+        # A replacement is on one node, and closes at most that one, by room or by counts.
+        if least > len(self._room.near(nodes, self.case.same_wave)):
             return True
-        if not counted:
-            return False
-        if self._room.is_enough(self.case, by_name, counted):
-            return True
-        nodes = np.concatenate([inside.of(cell) for cell in allowed])
         headroom = self.coupled.headroom(histogram, self.leaving, nodes, self.levels)
         return self._room.has_places(self.case, nodes, headroom, self._counted)
 
@@ -185,13 +151,3 @@ def certain_levels(room: WaveRoom, coupled: CoupledConstraints, gone: Iterable[t
     """The counted pods on every node for certain, without pods that are `gone`: (template, node)."""
     uncertain = ((one.template, one.node) for one in room.of(coupled.templates))
     return coupled.levels((*uncertain, *gone))
-
-
-def _known_open(coupled: CoupledConstraints, levels: Codes, several: Collection[NodeCounts]) -> int:
-    """How many nodes are at one of these levels, not counting uncertain replacements."""
-    if not coupled.by_node:
-        return int(levels.shape[1])
-    found = np.zeros(levels.shape[1], np.bool_)
-    for level in several:
-        found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
-    return int(found.sum())

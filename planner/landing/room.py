@@ -25,10 +25,6 @@ class UncertainReplacement:
     source: int = -1
 
 
-#: Some nodes, and how many of them are open in every case.
-Group = tuple[Codes, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """A move of a wave with what room and all filters except spread say about nodes.
@@ -125,32 +121,6 @@ class WaveRoom:
         found: Mask = np.all(free[asked] >= wants[asked, np.newaxis], axis=0)
         return found
 
-    def is_enough(
-        self, need: Replacement, places: Sequence[Group], counted: Sequence[UncertainReplacement] = ()
-    ) -> bool:
-        """Whether a pod finds room for certain, wherever uncertain replacements and those of its wave are.
-
-        `places` are groups of nodes with room for it; for each of the `counted` replacements one node is
-        already subtracted.
-        """
-        certain = sum(least for _, least in places)
-        if certain > len(self.uncertain_pods) + len(need.same_wave):
-            return True
-        if not certain:
-            return False
-        template, free = need.template, need.free
-        nodes = np.concatenate([group for group, _ in places])
-        uncertain_pods = self._near(nodes, need.same_wave)
-        off = {id(uncertain) for uncertain in counted}
-        # A replacement is on one node, and closes at most that one, by room or by counts.
-        others = [uncertain.template for uncertain in uncertain_pods if id(uncertain) not in off]
-        if certain > len(others) or not need.room_alone:
-            return certain > len(others)
-        slots = [self._slots(template, free[:, group]) for group, _ in places]
-        # Which nodes of a group are open is not known: assume those with the least room.
-        found = sum(int(np.sort(s)[:least].sum()) for s, (_, least) in zip(slots, places, strict=True))
-        return found > self._lost(template, nodes, np.concatenate(slots), uncertain_pods)
-
     def _slots(self, template: int, free: Ints) -> Ints:
         """For every node, how many pods of a template it has room for."""
         wants = self._trial.wanted[template]
@@ -161,12 +131,15 @@ class WaveRoom:
     def has_places(
         self, need: Replacement, nodes: Codes, headroom: Ints, coupled_moves: Sequence[UncertainReplacement]
     ) -> bool:
-        """The same for nodes that reject the pod once `headroom` of the `coupled_moves` have landed there."""
+        """Whether a pod finds room for certain, wherever uncertain replacements and those of its wave are.
+
+        Each of the `nodes` rejects the pod once `headroom` of the `coupled_moves` have landed there.
+        """
         if not need.room_alone:
             return False
         slots = np.where(headroom > 0, self._slots(need.template, need.free[:, nodes]), 0)
         known = {id(uncertain) for uncertain in coupled_moves}
-        others = [uncertain for uncertain in self._near(nodes, need.same_wave) if id(uncertain) not in known]
+        others = [uncertain for uncertain in self.near(nodes, need.same_wave) if id(uncertain) not in known]
         near = [uncertain for uncertain in coupled_moves if uncertain.nodes[nodes].any()]
         lost = self._lost(need.template, nodes, slots, others) + self._lost(
             need.template, nodes, slots, near, headroom
@@ -204,7 +177,7 @@ class WaveRoom:
             lost += int(takes[::-1][: len(alike)].sum())
         return lost
 
-    def _near(self, nodes: Codes, same_wave: Sequence[UncertainReplacement]) -> list[UncertainReplacement]:
+    def near(self, nodes: Codes, same_wave: Sequence[UncertainReplacement]) -> list[UncertainReplacement]:
         """All uncertain replacements that may be on one of some nodes."""
         if self._stacked is None:
             size = self._trial.problem.nodes.size

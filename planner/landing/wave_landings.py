@@ -16,12 +16,11 @@ from planner.landing.coupled_constraints import (
     CoupledConstraints,
     LeavingPod,
     OutcomesByOption,
-    WaveOutcomes,
     are_alike,
     wave_outcomes,
 )
 from planner.landing.landing import EVERYTHING, Considered, Landing, LandingPreferences, NodeSets
-from planner.landing.replacements import OpenNodes, PossibleNodes, Replacements, certain_levels
+from planner.landing.replacements import PossibleNodes, Replacements, certain_levels
 from planner.landing.room import Replacement, WaveRoom
 from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
@@ -52,10 +51,6 @@ class WaveLandings:
         self.room = WaveRoom(timeline.trial)
         self._cases = Replacements(timeline, self.room)
         self._carried_out = WavesCarriedOut(timeline, couplings, self.room, self._scenarios)
-        #: Outcomes of moves, with the least number of open nodes on the way; cleared with every wave.
-        self._known_outcomes: dict[Move, tuple[WaveOutcomes, int]] = {}
-        #: What pods lead to that leave a cell for another; cleared with every wave.
-        self._by_option: dict[tuple[int, LeavingPod], OutcomesByOption] = {}
 
     def foresee(self, moves: Iterable[Move]) -> None:
         """Compute scores in advance for moves that are likely to be judged by them."""
@@ -81,8 +76,7 @@ class WaveLandings:
         for case, nodes in zip(cases, closed, strict=True):
             coupled = self._coupled[case.template]
             leaving = LeavingPod.of(case.move, case.template, coupled)
-            outcomes = self._by_option.setdefault((id(coupled), leaving), OutcomesByOption(coupled, leaving))
-            possible = PossibleNodes(case, outcomes, self.room)
+            possible = PossibleNodes(case, OutcomesByOption(coupled, leaving), self.room)
             groups.setdefault(id(coupled), []).append((possible, nodes))
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
         # A cordon keeps all other replacements of a wave off the node.
@@ -153,31 +147,19 @@ class WaveLandings:
         With `kept` it is restricted to these nodes; a pin may name others without room as well.
         """
         case, coupled = possible.case, possible.coupled
-        outcomes = self._outcomes(possible, kept, pin)
-        if outcomes is None:
-            return None
-        if kept is None:
-            return case.may & possible.at(outcomes.options[0])
-        # A pin may open nodes that no filter accepted before, so how good these are is not known yet.
-        wanted = possible.outcomes.best(as_planned=self._is_as_planned(case))
-        if not are_alike(coupled, outcomes.ends, wanted):
-            return None
-        return case.may & possible.at(outcomes.options[0]) & kept
-
-    def _outcomes(self, possible: PossibleNodes, kept: Mask | None, pin: Mask | None) -> WaveOutcomes | None:
-        """The outcomes of a single move; remembered while there are more open nodes than uncertain pods."""
-        case, coupled = possible.case, possible.coupled
-        known = self._known_outcomes.get(case.move) if kept is None else None
-        if known is not None and known[1] > len(self.room.elsewhere) + len(case.same_wave):
-            return known[0]
         leaving = possible.leaving if kept is None else possible.restricted(kept, pin)
-        inside = OpenNodes(coupled, case.sure if kept is None else case.sure & kept)
-        found = wave_outcomes(
+        inside = case.sure if kept is None else case.sure & kept
+        outcomes = wave_outcomes(
             coupled, [leaving], lambda _, histogram, options: possible.finds_room(inside, histogram, options)
         )
-        if kept is None and found is not None and case.room_alone:
-            self._known_outcomes[case.move] = found, inside.least
-        return found
+        if outcomes is None:
+            return None
+        nodes: Mask = case.may & possible.at(outcomes.options[0])
+        if kept is None:
+            return nodes
+        # A pin may open nodes that no filter accepted before, so how good these are is not known yet.
+        wanted = possible.outcomes.best(as_planned=self._is_as_planned(case))
+        return nodes & kept if are_alike(coupled, outcomes.ends, wanted) else None
 
     def _by_scores(self, possible: PossibleNodes, shut: Mask) -> Mask | None:
         """The nodes that may have the highest score; None if not certain, or if one is not as good."""
@@ -239,12 +221,11 @@ class WaveLandings:
     ) -> dict[Move, Landing | None]:
         """The landings of several moves with the same coupled constraints: all by filters, or none."""
         coupled, none = several[0].coupled, dict.fromkeys(one.case.move for one in several)
-        insides = [OpenNodes(coupled, one.case.sure) for one in several]
         outcomes = wave_outcomes(
             coupled,
             [one.leaving for one in several],
             lambda number, histogram, options: several[number].finds_room(
-                insides[number], histogram, options
+                several[number].case.sure, histogram, options
             ),
         )
         if outcomes is None or not are_alike(coupled, outcomes.ends):
@@ -271,9 +252,4 @@ class WaveLandings:
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
-        done = self._carried_out.commit(
-            wave, {move: found.ends for move, (found, _) in self._known_outcomes.items()}
-        )
-        self._known_outcomes.clear()
-        self._by_option.clear()
-        return done
+        return self._carried_out.commit(wave)

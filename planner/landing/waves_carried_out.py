@@ -204,19 +204,14 @@ class WavesCarriedOut:
                 break
         return best
 
-    def commit(
-        self, wave: Sequence[Landing], known: Mapping[Move, frozenset[OccupancyHistogram]]
-    ) -> Sequence[Landing]:
-        """Carry out a wave; its landings with the targets reached when ties go to the smallest name.
-
-        `known` are the histograms to which some landings by filters lead alone.
-        """
+    def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
+        """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
         by_scores = [landing.move for landing in wave if landing.kind == "scores"]
         phases = {move.pod: self._timeline.own_phases(move) for move in by_scores}
         scenarios = self._scenarios.after(by_scores, phases)
         couplings = self._by_coupling(wave)
         for coupled, landings in couplings:
-            coupled.histograms = self._ends(coupled, landings, known)
+            coupled.histograms = self._ends(coupled, landings)
         done = [replace(landing, move=self._nominal(landing)) for landing in wave]
         follows = self._follow(scenarios, done)
         for landing in (one for one in done if int(one.nodes.sum()) > 1):
@@ -246,17 +241,11 @@ class WavesCarriedOut:
         return False
 
     def _ends(
-        self,
-        coupled: CoupledConstraints,
-        landings: Sequence[Landing],
-        known: Mapping[Move, frozenset[OccupancyHistogram]],
+        self, coupled: CoupledConstraints, landings: Sequence[Landing]
     ) -> frozenset[OccupancyHistogram]:
         """All histograms that landings may lead to; a landing by scores comes alone."""
-        first, *others = landings
-        if first.kind == "filters" and not others and first.move in known:
-            return known[first.move]
         leaving_pods = [self._held(landing, coupled) for landing in landings]
-        if first.kind == "scores":
+        if landings[0].kind == "scores":
             gone = [coupled.left(histogram, leaving_pods[0]) for histogram in coupled.histograms]
             return frozenset(
                 coupled.landed(histogram, leaving_pods[0].template, option)
