@@ -6,15 +6,14 @@ the pod's own spec rejects; a pin that would do so is not used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from planner.moves.constraint_counts import TrackedConstraint, fewest_moves
+from planner.moves.constraint_counts import TrackedConstraint
 from planner.problem.nodes import Codes
-from planner.proof import effort
 
 #: For every tally of the coupled constraints, the pods on a node.
 NodeCounts = tuple[int, ...]
@@ -23,9 +22,8 @@ OccupancyHistogram = tuple[tuple[tuple[NodeCounts, int], ...], ...]
 
 
 class ConstraintStatus(NamedTuple):
-    """How far a constraint is violated: moves needed, pods too many, domains with too many."""
+    """How far a constraint is violated: pods too many, domains with too many."""
 
-    needed: int
     excess: int
     violated: int
 
@@ -133,14 +131,7 @@ class ConstraintOverCells:
         occupied, most = self._occupied(histogram), self.minimum(histogram) + self.max_skew
         over = [(pods - most, nodes) for pods, held, nodes in occupied if held and pods > most]
         excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
-        return ConstraintStatus(self._needed(occupied) if excess else 0, excess, violated)
-
-    def _needed(self, occupied: Sequence[tuple[int, int, int]]) -> int:
-        if len(self.domains) > effort.DOMAINS_FOLLOWED:
-            return 0
-        counts = np.repeat([pods for pods, *_ in occupied], [nodes for *_, nodes in occupied])
-        least = fewest_moves(counts, self.max_skew, few_domains=self.few)
-        return -1 if least is None else least[0]
+        return ConstraintStatus(excess, violated)
 
 
 #: A cell, and the counts of the node in it that a pod may land on.

@@ -388,7 +388,7 @@ def _is_worse(
 
 def _together(statuses: Iterable[ConstraintStatus]) -> tuple[int, ...]:
     """The violations summed over coupled constraints."""
-    return tuple(np.array([*statuses], np.int64).reshape(-1, 3).sum(axis=0).tolist())
+    return tuple(np.array([*statuses], np.int64).reshape(-1, 2).sum(axis=0).tolist())
 
 
 _GONE, _LANDED = 1, 2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -56,22 +57,17 @@ class WaveRoom:
         self.elsewhere: list[UncertainReplacement] = []
         #: The pods of those of which the tie-break scenarios say in which of them they are where.
         self.in_scenarios = set[int]()
-        self._of: dict[int, list[UncertainReplacement]] = {}
         self._uncertain_load = np.zeros_like(problem.allocatable)
-        #: Their nodes, a row each; computed on first use.
-        self._stacked: Mask | None = None
-        self._known_slots_taken: dict[tuple[int, int], int] = {}
+        self._slots_taken = cache(self._most_slots_taken)
 
-    def of(self, templates: Iterable[int]) -> list[UncertainReplacement]:
+    def of(self, templates: Collection[int]) -> list[UncertainReplacement]:
         """The replacements of some templates whose node is not known."""
-        return [uncertain for template in templates for uncertain in self._of.get(template, ())]
+        return [uncertain for uncertain in self.elsewhere if uncertain.template in templates]
 
     def add(self, uncertain: UncertainReplacement) -> None:
         """Record a replacement that may be on several nodes."""
         self.uncertain_pods.append(uncertain)
         self.elsewhere.append(uncertain)
-        self._of.setdefault(uncertain.template, []).append(uncertain)
-        self._stacked = None
         self._uncertain_load[:, uncertain.node] += self._trial.taken[uncertain.template]
 
     def resolve(self, uncertain: UncertainReplacement, scarce: Sequence[Mask]) -> None:
@@ -89,7 +85,6 @@ class WaveRoom:
                 self.uncertain_pods = [one for one in self.uncertain_pods if id(one) not in known]
                 for one in linked:
                     self._uncertain_load[:, one.node] -= self._trial.taken[one.template]
-                self._stacked = None
                 return
 
     def _linked(self, uncertain: UncertainReplacement) -> tuple[Codes, list[UncertainReplacement]]:
@@ -179,21 +174,10 @@ class WaveRoom:
 
     def near(self, nodes: Codes, same_wave: Sequence[UncertainReplacement]) -> list[UncertainReplacement]:
         """All uncertain replacements that may be on one of some nodes."""
-        if self._stacked is None:
-            size = self._trial.problem.nodes.size
-            self._stacked = np.array(
-                [uncertain.nodes for uncertain in self.uncertain_pods], np.bool_
-            ).reshape(-1, size)
-        uncertain_pods = np.flatnonzero(self._stacked[:, nodes].any(axis=1)).tolist()
-        found = [self.uncertain_pods[number] for number in uncertain_pods]
-        return found + [one for one in same_wave if one.nodes[nodes].any()]
+        return [one for one in (*self.uncertain_pods, *same_wave) if one.nodes[nodes].any()]
 
-    def _slots_taken(self, template: int, other: int) -> int:
+    def _most_slots_taken(self, template: int, other: int) -> int:
         """How many slots for pods of a template one pod of another template takes, at most."""
-        found = self._known_slots_taken.get((template, other))
-        if found is None:
-            wants = self._trial.wanted[template]
-            asked = np.flatnonzero(wants)
-            found = int((-(-self._trial.taken[other][asked] // wants[asked])).max(initial=0))
-            self._known_slots_taken[template, other] = found
-        return found
+        wants = self._trial.wanted[template]
+        asked = np.flatnonzero(wants)
+        return int((-(-self._trial.taken[other][asked] // wants[asked])).max(initial=0))

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from planner.documents.move_plan import Place
-from planner.landing.landing import Landing, NodeSets, PinPolicy
+from planner.landing.landing import Kind, Landing, NodeSets, PinPolicy
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
@@ -61,7 +61,7 @@ class SingleLandings:
         """The landing pinned to the target, which is open all the time; None when that cannot be."""
         if self.trial.template(move.pod) not in self._pin_policy.pinnable:
             return None
-        return self._allowed(move, self._always_pinned)
+        return self._allowed(move, partial(self._always_open, kind="pinned"))
 
     def with_others_cordoned(self, move: Move) -> Landing | None:
         """The landing on the target, open all the time, while no other node is; None when that cannot be.
@@ -71,7 +71,7 @@ class SingleLandings:
         template = self.trial.template(move.pod)
         if template not in self._pin_policy.cordonable or self._is_open_to_many(template):
             return None
-        return self._allowed(move, self._always_open)
+        return self._allowed(move, partial(self._always_open, kind="cordoned"))
 
     def _is_open_to_many(self, template: int) -> bool:
         """Whether more nodes than may be cordoned could ever accept a pod of a template."""
@@ -87,22 +87,16 @@ class SingleLandings:
         with self.trial.after():
             return landing(move, self._timeline.problem.nodes.only(move.target))
 
-    def _always_pinned(self, move: Move, only: Mask) -> Landing | None:
-        """The landing by a narrow pin, whether the old pod is there or has ended."""
-        template = self.trial.template(move.pod)
-        if all(
-            self.trial.open_to(template, only)[move.target] for _ in self._timeline.while_unscheduled(move)
-        ):
-            there = self._places.named(only)
-            return Landing(move, "pinned", only, there, there)
-        return None
-
-    def _always_open(self, move: Move, only: Mask) -> Landing | None:
-        """The landing on the target, whether the old pod is there or has ended."""
-        template = self.trial.template(move.pod)
-        if all(self.trial.accepts(template, move.target) for _ in self._timeline.while_unscheduled(move)):
-            return Landing(move, "cordoned", only, self._places.named(only))
-        return None
+    def _always_open(self, move: Move, only: Mask, kind: Kind) -> Landing | None:
+        """The landing on the target, or by a narrow pin, whether the old pod is there or has ended."""
+        trial, template, there = self.trial, self.trial.template(move.pod), self._places.named(only)
+        pin = there if kind == "pinned" else None
+        for _ in self._timeline.while_unscheduled(move):
+            if pin is None and not trial.accepts(template, move.target):
+                return None
+            if pin is not None and not trial.open_to(template, only)[move.target]:
+                return None
+        return Landing(move, kind, only, there, pin)
 
     def _held_by(self, move: Move, only: Mask) -> Landing | None:
         """The landing by whatever restricts it to the target; None when nothing does."""

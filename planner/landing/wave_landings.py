@@ -50,7 +50,8 @@ class WaveLandings:
         self._scored: set[int] = set()
         self.room = WaveRoom(timeline.trial)
         self._cases = Replacements(timeline, self.room)
-        self._carried_out = WavesCarriedOut(timeline, couplings, self.room, self._scenarios)
+        carried_out = WavesCarriedOut(timeline, couplings, self.room, self._scenarios)
+        self.commit, self.most_certain = carried_out.commit, carried_out.most_certain
 
     def foresee(self, moves: Iterable[Move]) -> None:
         """Compute scores in advance for moves that are likely to be judged by them."""
@@ -243,13 +244,3 @@ class WaveLandings:
                 case.move, "filters", nodes, self._places.of(nodes, shut, case.template)
             )
         return found
-
-    # After a wave
-
-    def most_certain(self, alone: Sequence[Landing]) -> Landing:
-        """Of landings by scores the one that leaves the fewest scenarios to follow."""
-        return self._carried_out.most_certain(alone)
-
-    def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
-        """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
-        return self._carried_out.commit(wave)

@@ -421,8 +421,8 @@ SCARCE_ROOM = 0.3
 HISTOGRAMS_KEPT, SCENARIOS_KEPT = 256, 96
 #: Up to so many are remembered by the pods on all nodes, 40 KB each on 5,000.
 HISTOGRAMS_SEEN = 8
-#: Domains of up to so many are followed one by one, and up to so many are few.
-DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
+#: Up to so many domains are few.
+FEW_DOMAINS = 8
 #: So many nodes are cordoned for a replacement at most.
 MOST_CORDONED = 3
 #: For so many replacements a note names the nodes that would be cordoned.

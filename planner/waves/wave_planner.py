@@ -204,23 +204,24 @@ class WavePlanner:
         self.meter.look_for("a safe wave for every move")
         tight = _tight(self.trial, moves)
         is_scarce = self.is_large(moves) and len(tight) > effort.SCARCE_MOVES * len(moves)
-        best = self._in_scarce_room(moves) if is_scarce else self._again_and_again(moves, tight, planned)
+        # Waves are planned even if the search took all of the time.
+        best = (
+            self._in_order(ScarceRoom, moves, _never)
+            if is_scarce
+            else self._again_and_again(moves, tight, planned)
+        )
         if best.left and self.rules.pin_policy and not self.meter.over():
-            timeline = self._timeline(moves)
-            order = KnownNodes(
-                Candidates(timeline, moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT), moves
-            )
-            known = self._filled(timeline, order, moves, self.meter.over)
-            best = best if known is None else min(best, known, key=lambda one: one.key)
+            best = min(best, self._in_order(KnownNodes, moves, self.meter.over), key=lambda one: one.key)
         return best
 
-    def _in_scarce_room(self, moves: Sequence[Move]) -> WavePlan:
+    def _in_order(
+        self, order: type[ScarceRoom], moves: Sequence[Move], is_over: Callable[[], bool]
+    ) -> WavePlan:
         """A single plan, for moves of which most have few nodes to come to."""
-        timeline = self._timeline(moves)
-        order = ScarceRoom(Candidates(timeline, moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT), moves)
-        # Waves are planned even if the search took all of the time.
-        found, nothing = self._filled(timeline, order, moves, _never), self._nothing(moves)
-        return nothing if found is None else min(nothing, found, key=lambda one: one.key)
+        timeline, nothing = self._timeline(moves), self._nothing(moves)
+        candidates = Candidates(timeline, moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT)
+        found = self._filled(timeline, order(candidates, moves), moves, is_over)
+        return min(nothing, found or nothing, key=lambda one: one.key)
 
     def _again_and_again(
         self, moves: Sequence[Move], tight: set[int], planned: Mapping[str, int]
