@@ -140,8 +140,7 @@ class PossibleNodes:
         for cell in cells:
             shut = sum(number for level, number in histogram[cell] if (cell, level) not in options)
             least += max(0, int(numbers[cell]) - shut)
-        # A replacement is on one node, and closes at most that one, by room or by counts.
-        if least > len(self._room.near(nodes, self.case.same_wave)):
+        if self._room.is_enough(self.case, nodes, least):
             return True
         headroom = self.coupled.headroom(histogram, self.leaving, nodes, self.levels)
         return self._room.has_places(self.case, nodes, headroom, self._counted)

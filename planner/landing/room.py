@@ -116,6 +116,16 @@ class WaveRoom:
         found: Mask = np.all(free[asked] >= wants[asked, np.newaxis], axis=0)
         return found
 
+    def is_enough(self, need: Replacement, nodes: Codes, least: int) -> bool:
+        """Whether a pod finds room for certain on some nodes, of which at least so many are open to it."""
+        near = self._near(nodes, need.same_wave)
+        # A replacement is on one node, and closes at most that one, by room or by counts.
+        if least > len(near) or not need.room_alone:
+            return least > len(near)
+        slots = self._slots(need.template, need.free[:, nodes])
+        # Which nodes are open is not known: assume those with the least room.
+        return int(np.sort(slots)[:least].sum()) > self._lost(need.template, nodes, slots, near)
+
     def _slots(self, template: int, free: Ints) -> Ints:
         """For every node, how many pods of a template it has room for."""
         wants = self._trial.wanted[template]
@@ -134,7 +144,7 @@ class WaveRoom:
             return False
         slots = np.where(headroom > 0, self._slots(need.template, need.free[:, nodes]), 0)
         known = {id(uncertain) for uncertain in coupled_moves}
-        others = [uncertain for uncertain in self.near(nodes, need.same_wave) if id(uncertain) not in known]
+        others = [uncertain for uncertain in self._near(nodes, need.same_wave) if id(uncertain) not in known]
         near = [uncertain for uncertain in coupled_moves if uncertain.nodes[nodes].any()]
         lost = self._lost(need.template, nodes, slots, others) + self._lost(
             need.template, nodes, slots, near, headroom
@@ -172,7 +182,7 @@ class WaveRoom:
             lost += int(takes[::-1][: len(alike)].sum())
         return lost
 
-    def near(self, nodes: Codes, same_wave: Sequence[UncertainReplacement]) -> list[UncertainReplacement]:
+    def _near(self, nodes: Codes, same_wave: Sequence[UncertainReplacement]) -> list[UncertainReplacement]:
         """All uncertain replacements that may be on one of some nodes."""
         return [one for one in (*self.uncertain_pods, *same_wave) if one.nodes[nodes].any()]
 

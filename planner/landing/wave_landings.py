@@ -50,8 +50,8 @@ class WaveLandings:
         self._scored: set[int] = set()
         self.room = WaveRoom(timeline.trial)
         self._cases = Replacements(timeline, self.room)
-        carried_out = WavesCarriedOut(timeline, couplings, self.room, self._scenarios)
-        self.commit, self.most_certain = carried_out.commit, carried_out.most_certain
+        #: Carries out a wave.
+        self.commit = WavesCarriedOut(timeline, couplings, self.room, self._scenarios).commit
 
     def foresee(self, moves: Iterable[Move]) -> None:
         """Compute scores in advance for moves that are likely to be judged by them."""

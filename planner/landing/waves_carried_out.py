@@ -191,19 +191,6 @@ class WavesCarriedOut:
         self._scenarios = scenarios
         self._places = NodeSets(timeline.trial)
 
-    def most_certain(self, alone: Sequence[Landing]) -> Landing:
-        """Of landings by scores the one that leaves the fewest scenarios to follow."""
-        best, least = alone[0], effort.SCENARIOS_KEPT + 1
-        for landing in alone:
-            scenarios = self._scenarios.after(
-                [landing.move], {landing.move.pod: self._timeline.own_phases(landing.move)}
-            )
-            if scenarios is not None and len(scenarios) < least:
-                best, least = landing, len(scenarios)
-            if least <= self._scenarios.number:
-                break
-        return best
-
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
         by_scores = [landing.move for landing in wave if landing.kind == "scores"]

@@ -18,7 +18,6 @@ Once all pods left are of about one size it no longer matters which of them is w
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -41,10 +40,6 @@ class LargestFirst:
         classes = {t: math.frexp(float(trial.sizes[t]))[1] for t in {*template_of.values()}}
         #: Pods of about the same size are of one class.
         self._size_of = {pod: classes[template] for pod, template in template_of.items()}
-        #: The sets of nodes of all domains seen so far, and by template and domain code the index into them.
-        self._domains: list[Mask] = []
-        self._numbers: dict[tuple[int, int], int] = {}
-        self._by_nodes: dict[bytes, int] = {}
 
     def size(self, move: Move) -> int:
         """The class of a pod's size."""
@@ -56,18 +51,8 @@ class LargestFirst:
 
     def near(self, move: Move, node: int) -> Mask:
         """The nodes in the same domains as a node, for the constraints of a move's pod."""
-        return self._domains[self._domain(move, node)]
-
-    def _domain(self, move: Move, node: int) -> int:
-        template = self._trial.template(move.pod)
-        domains = self._trial.domains(template)
-        key = template, int(domains[node])
-        found = self._numbers.get(key)
-        if found is None:
-            nodes = domains == domains[node]
-            found = self._numbers[key] = self._by_nodes.setdefault(nodes.tobytes(), len(self._domains))
-            if found == len(self._domains):
-                self._domains.append(nodes)
+        domains = self._trial.domains(self._trial.template(move.pod))
+        found: Mask = domains == domains[node]
         return found
 
     def groups(self, ready: Iterable[Move], left: Sequence[Move]) -> list[list[Move]]:
@@ -104,24 +89,21 @@ class LargestFirst:
         allowed = [move for move in ready if not needed[self.size(move)][move.target]]
         # A pod that stays in its domain frees a node there, and fewer nodes serve it than serve newcomers.
         return sorted(
-            allowed, key=lambda m: (self.key(m), self._domain(m, m.source) != self._domain(m, m.target))
+            allowed, key=lambda move: (self.key(move), not self.near(move, move.source)[move.target])
         )
 
     def _needed_by_larger(self, left: Iterable[Move]) -> dict[int, Mask]:
         """For every class the nodes to whose domains more pods of a larger one are to come than to leave."""
-        coming: dict[int, Counter[int]] = {}
+        nodes = self._trial.problem.nodes
+        coming: dict[int, Ints] = {}
         for move in left:
-            counts = coming.setdefault(self.size(move), Counter())
-            counts[self._domain(move, move.target)] += 1
-            counts[self._domain(move, move.source)] -= 1
-        found, needed = dict[int, Mask](), np.zeros(self._trial.problem.nodes.size, np.bool_)
-        for size, counts in sorted(coming.items(), reverse=True):
+            balance = coming.setdefault(self.size(move), np.zeros(nodes.size, np.int64))
+            balance += self.near(move, move.target)
+            balance -= self.near(move, move.source)
+        found, needed = dict[int, Mask](), nodes.none
+        for size in sorted(coming, reverse=True):
             found[size] = needed
-            balance = np.zeros(self._trial.problem.nodes.size, np.int64)
-            for domain, number in counts.items():
-                if number:
-                    balance += number * self._domains[domain]
-            needed = needed | (balance > 0)
+            needed = needed | (coming[size] > 0)
         return found
 
 
