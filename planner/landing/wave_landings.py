@@ -73,12 +73,12 @@ class WaveLandings:
         `closed` has for every move the nodes where its replacement takes what is meant for others.
         """
         cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
-        groups: dict[int, list[tuple[PossibleNodes, Mask]]] = {}
+        groups: dict[CoupledConstraints, list[tuple[PossibleNodes, Mask]]] = {}
         for case, nodes in zip(cases, closed, strict=True):
             coupled = self._coupled[case.template]
             leaving = LeavingPod.of(case.move, case.template, coupled)
             possible = PossibleNodes(case, OutcomesByOption(coupled, leaving), self.room)
-            groups.setdefault(id(coupled), []).append((possible, nodes))
+            groups.setdefault(coupled, []).append((possible, nodes))
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
         # A cordon keeps all other replacements of a wave off the node.
         cordons = considered.pins and len(wave) == 1
@@ -106,25 +106,22 @@ class WaveLandings:
         if considered.plain and pins:
             yield from self._pinned(possible, good, plain=True)
             return
-        fixed = case.move.pod in preferences.fixed
         open_now = self._open(possible, kept=None)
         by_filters = None
         if open_now is not None and not (open_now & ~good).any():
             place = self._places.of(open_now, closed, case.template)
             by_filters = Landing(case.move, "filters", open_now, place)
-            if int(open_now.sum()) == 1 or not (fixed or case.move.pod in preferences.certain):
+            if int(open_now.sum()) == 1 or case.move.pod not in preferences.certain:
                 yield by_filters
         best = self._by_scores(possible, shut) if considered.scores else None
         if best is not None:
             yield Landing(case.move, "scores", best, self._places.named(best))
-        if by_filters is not None and not fixed:
+        if by_filters is not None:
             yield by_filters
         if pins:
             yield from self._pinned(possible, good, plain=False)
         if cordons and case.template in preferences.pin_policy.cordonable:
             yield from self._cordoned(possible, good)
-        if by_filters is not None:
-            yield by_filters
 
     def _is_as_planned(self, case: Replacement) -> bool:
         return case.template in self._preferences.as_planned

@@ -103,18 +103,20 @@ class TieBreakScenarios:
             self._timeline.put(move, phase)
             return self._timeline.trial.tops(self._timeline.trial.template(move.pod))[1]
 
-    def after(self, moves: Iterable[Move], phases: Mapping[int, tuple[Phase, ...]]) -> list[Scenario] | None:
+    def after(self, moves: Sequence[Move]) -> list[Scenario] | None:
         """The scenarios after some moves have landed by their scores; None when they are too many.
 
-        `phases` has the phases that every pod may be in then.  No move may affect the scores of another.
+        No move may affect the scores of another.
         """
         found: dict[Hashable, Scenario] = {}
-        several = [*moves]
         for number, before in enumerate(self._scenarios):
-            tops = ([self.tops(number, move, phase) for phase in phases[move.pod]] for move in several)
+            tops = (
+                [self.tops(number, move, phase) for phase in self._timeline.own_phases(move)]
+                for move in moves
+            )
             places = [np.flatnonzero(np.logical_or.reduce(found)).tolist() for found in tops]
             for chosen in product(*places):
-                scenario = {**before, **dict(zip((m.pod for m in several), chosen, strict=True))}
+                scenario = {**before, **dict(zip((m.pod for m in moves), chosen, strict=True))}
                 found.setdefault(self._key(scenario), scenario)
                 if len(found) > effort.SCENARIOS_KEPT:
                     return None
@@ -144,7 +146,7 @@ def interchangeable_nodes(
     nodes = trial.problem.nodes
     if any(_asks_for(trial, template, nodes.naming_keys) for template in couplings):
         return np.arange(nodes.size)
-    cells = [coupled.cell_of for coupled in {id(coupled): coupled for coupled in couplings.values()}.values()]
+    cells = [coupled.cell_of for coupled in dict.fromkeys(couplings.values())]
     traits = np.stack([nodes.look_of, *trial.problem.allocatable, *cells], axis=1).astype(np.int64)
     numbers: dict[Hashable, int] = {}
     found = (
@@ -193,11 +195,12 @@ class WavesCarriedOut:
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
-        by_scores = [landing.move for landing in wave if landing.kind == "scores"]
-        phases = {move.pod: self._timeline.own_phases(move) for move in by_scores}
-        scenarios = self._scenarios.after(by_scores, phases)
-        couplings = self._by_coupling(wave)
-        for coupled, landings in couplings:
+        scenarios = self._scenarios.after([one.move for one in wave if one.kind == "scores"])
+        couplings: dict[CoupledConstraints, list[Landing]] = {}
+        for landing in wave:
+            coupled = self._coupled[self._trial.template(landing.move.pod)]
+            couplings.setdefault(coupled, []).append(landing)
+        for coupled, landings in couplings.items():
             coupled.histograms = self._ends(coupled, landings)
         done = [replace(landing, move=self._nominal(landing)) for landing in wave]
         follows = self._follow(scenarios, done)
@@ -206,7 +209,7 @@ class WavesCarriedOut:
             self.room.add(UncertainReplacement(template, landing.nodes, move.pod, move.target))
             if follows and landing.kind == "scores":
                 self.room.in_scenarios.add(move.pod)
-        for coupled, _ in couplings:
+        for coupled in couplings:
             if all(one.pod in self.room.in_scenarios for one in self.room.of(coupled.templates)):
                 levels = (self._scenarios.levels(number, coupled) for number in range(self._scenarios.number))
                 coupled.histograms = frozenset(map(coupled.seen, levels))
@@ -243,13 +246,6 @@ class WavesCarriedOut:
         if outcomes is None:
             raise LandingContradiction("a wave that was judged to hold does not")
         return outcomes.ends
-
-    def _by_coupling(self, wave: Sequence[Landing]) -> list[tuple[CoupledConstraints, list[Landing]]]:
-        found: dict[int, tuple[CoupledConstraints, list[Landing]]] = {}
-        for landing in wave:
-            coupled = self._coupled[self._trial.template(landing.move.pod)]
-            found.setdefault(id(coupled), (coupled, []))[1].append(landing)
-        return [*found.values()]
 
     def _held(self, landing: Landing, coupled: CoupledConstraints) -> LeavingPod:
         """The leaving pod of a landing, with the restriction of that landing."""
