@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -46,10 +46,6 @@ class LeavingPod:
     def of(cls, move: Move, template: int, coupled: CoupledConstraints) -> LeavingPod:
         """The pod of a move, without a restriction."""
         return cls(template, int(coupled.cell_of[move.source]), int(coupled.cell_of[move.target]))
-
-    def restricted(self, restriction: Restriction) -> LeavingPod:
-        """The same pod with a restriction of its replacement."""
-        return replace(self, restriction=restriction)
 
 
 class CoupledConstraints:
@@ -310,7 +306,8 @@ class OutcomesByOption:
         self.leaving = leaving
 
     @cached_property
-    def _outcomes(self) -> dict[Option, set[Violations]]:
+    def violations(self) -> dict[Option, set[Violations]]:
+        """The violations that may follow on each of the options that spread admits."""
         found: dict[Option, set[Violations]] = {}
         for start in self.coupled.histograms:
             gone = self.coupled.left(start, self.leaving)
@@ -324,21 +321,17 @@ class OutcomesByOption:
         after = coupled.status(coupled.landed(gone, self.leaving.template, option))
         return None if _is_worse(coupled, after, before, away=False) else _together(after)
 
-    def possible(self) -> frozenset[Option]:
-        """The options that spread admits in any possible histogram."""
-        return frozenset(self._outcomes)
-
     def worse(self, *, as_planned: bool) -> frozenset[Option]:
         """The options where it makes something worse, or repairs less than at best.
 
         With `as_planned` at best means in the planned cell.
         """
         best = self.best(as_planned=as_planned)
-        return frozenset(option for option, found in self._outcomes.items() if found != {best})
+        return frozenset(option for option, found in self.violations.items() if found != {best})
 
     def best(self, *, as_planned: bool) -> Violations:
         """The least violations after it has landed."""
-        outcomes, target = self._outcomes, self.leaving.target
+        outcomes, target = self.violations, self.leaving.target
         every = {s for found in outcomes.values() for s in found if s is not None}
         there = [found for (cell, _), found in outcomes.items() if as_planned and cell == target]
         planned = {s for found in there for s in found if s is not None}

@@ -7,6 +7,7 @@ always are, whether the old pod is still there or gone, and wherever other repla
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -130,7 +131,8 @@ class PossibleNodes:
 
     def restricted(self, nodes: Mask, pin: Mask | None) -> LeavingPod:
         """The leaving pod with its replacement restricted to some nodes; its pin may name further nodes."""
-        return self.leaving.restricted(self.coupled.restriction(nodes, self.levels, self.unsure, pin))
+        restriction = self.coupled.restriction(nodes, self.levels, self.unsure, pin)
+        return replace(self.leaving, restriction=restriction)
 
     def finds_room(self, inside: Mask, histogram: OccupancyHistogram, options: Collection[Option]) -> bool:
         """Whether one of the options has room inside for certain, wherever the uncertain replacements are."""

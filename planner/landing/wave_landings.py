@@ -206,7 +206,7 @@ class WaveLandings:
     def _cordoned(self, possible: PossibleNodes, good: Mask) -> Iterator[Landing]:
         """The landing with the wrong nodes cordoned, if these are few."""
         case = possible.case
-        wrong = case.may & possible.at(possible.outcomes.possible()) & ~good
+        wrong = case.may & possible.at(possible.outcomes.violations) & ~good
         if not 0 < int(wrong.sum()) <= effort.MOST_CORDONED:
             return
         open_now = self._open(possible, kept=case.may & ~wrong)

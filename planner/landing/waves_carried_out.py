@@ -257,7 +257,8 @@ class WavesCarriedOut:
         for uncertain in self.room.of(coupled.templates):
             unsure |= uncertain.nodes
         levels = certain_levels(self.room, coupled, [(template, move.source)])
-        return leaving.restricted(coupled.restriction(landing.nodes, levels, unsure, self._pin(landing)))
+        restriction = coupled.restriction(landing.nodes, levels, unsure, self._pin(landing))
+        return replace(leaving, restriction=restriction)
 
     def _pin(self, landing: Landing) -> Mask | None:
         """The nodes that a pin names."""

@@ -131,9 +131,8 @@ class Candidates:
         self._as_planned = {t for t, coupled in self._coupled.items() if id(coupled) in kept_in_order}
         #: Pods that go first, the highest rank before others, while every landing is certain.
         self.first: dict[int, int] = {}
-        for rank in sorted(set(hints.first.values())):
-            some = [pod for pod, found in hints.first.items() if found == rank]
-            self.first |= dict.fromkeys(self._with_coupled(some, times), rank)
+        for pod, rank in sorted(hints.first.items(), key=lambda one: one[1]):
+            self.first |= dict.fromkeys(self._with_coupled([pod], times), rank)
         self.landings = WaveLandings(
             timeline,
             self._coupled,
