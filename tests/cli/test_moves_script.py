@@ -103,7 +103,7 @@ def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
         f"waiting for 70 s, at most 75 s: {line}",
         "waiting: shop/web-2 has no node: 0/2 nodes are available",
     ]
-    assert "stopped: nothing has happened for 75 seconds" in words
+    assert f"stopped: nothing has happened for 75 seconds: {line}; plan again" in words
 
 
 def test_a_replacement_that_is_not_even_made_is_told_in_the_words_of_the_api_server(tmp_path: Path) -> None:

@@ -347,7 +347,7 @@ hold_replacement() {
 }
 
 carry_out() {
-    waited=0 before='' TROUBLE=''
+    waited=0 before='' TROUBLE='' due=''
     while :; do
         if look_twice; then
             finish_landed
@@ -367,12 +367,14 @@ carry_out() {
             act
             # A replacement may be made, or find room, only when the old pod is gone.
             if are_ending; then waited=0; fi
+            due=$(awaited)
             if is_told_again; then
-                tell_idle "$(awaited)" move
+                tell_idle "$due" move
                 tell_unscheduled 'waiting: '
             fi
         fi
-        [ "$waited" -lt "$TIMEOUT" ] || stop_not_as_planned "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
+        [ "$waited" -lt "$TIMEOUT" ] ||
+            stop_not_as_planned "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${due:+: $(first_of "$due" move)}"
         sleep 1
         waited=$((waited + 1))
     done
