@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.input.selector import parse_selector
+from tests import builders
 from tests.cli.conftest import Planner
 from tests.cli.manifests import Object, deployment, lopsided, node, pod, write
 
@@ -169,6 +170,29 @@ def test_two_keys_to_survive(planner: Planner, tmp_path: Path) -> None:
         planner("check", "-f", path, "--survive", zone, "--survive", host, "-o", "json").out
     )
     assert [item["topologyKey"] for item in document["items"]] == [zone, host]
+
+
+def test_pods_that_wait_for_one_reason_are_counted_together(planner: Planner, tmp_path: Path) -> None:
+    """Two pods of one StatefulSet, each with another toleration, were told as `Without a or a, 1 pod`."""
+    path = write(
+        tmp_path / "held.json",
+        *(builders.node(f"{zone}1", zone=zone) for zone in "ab"),
+        builders.scaled("ReplicaSet", "web", 2),
+        *(
+            builders.pod(
+                f"web-{key}",
+                on="a1",
+                app="web",
+                owner="ReplicaSet/web",
+                nodeSelector={builders.ZONE: "a"},
+                tolerations=[{"key": key, "operator": "Exists"}],
+            )
+            for key in "xy"
+        ),
+    )
+    ended = planner("check", "-f", path, "--survive", builders.ZONE)
+    assert "Without a, 2 pods of ReplicaSet/web in default stay pending:" in ended.out
+    assert "a or a" not in ended.out
 
 
 def test_kinds_that_make_pods_are_told_apart(planner: Planner, tmp_path: Path) -> None:

@@ -75,10 +75,20 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
 def _alike(found: Iterable[tuple[str, LostPending]]) -> list[tuple[list[str], LostPending]]:
     """Pods that wait for one reason and are helped by one change, each with all domains that may be lost."""
     groups: dict[tuple[str, ...], tuple[list[str], LostPending]] = {}
-    for domain, left in found:
+    for domain, left in _together(found):
         key = left.namespace, left.workload, str(left.pods), left.message, _way_out(left, once=False)
         groups.setdefault(key, ([], left))[0].append(domain)
     return list(groups.values())
+
+
+def _together(found: Iterable[tuple[str, LostPending]]) -> Iterator[tuple[str, LostPending]]:
+    """Once for each domain the pods of a workload that one reason and one change are about, alike or not."""
+    sums: dict[tuple[str, ...], LostPending] = {}
+    for domain, left in found:
+        key = domain, left.namespace, left.workload, left.message, _way_out(left, once=False)
+        pods = left.pods + (sums[key].pods if key in sums else 0)
+        sums[key] = sums.get(key, left).model_copy(update={"pods": pods})
+    return ((key[0], left) for key, left in sums.items())
 
 
 def _way_out(left: LostPending, *, once: bool) -> str:
