@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from planner.consolidate.emptying import Emptied, lost_domains
+from planner.consolidate.emptying import Emptied
 from planner.consolidate.prices import NodePrices
 from planner.consolidate.search import FoundLayout
 from planner.consolidate.setting import Setting
@@ -21,6 +21,8 @@ from planner.documents.consolidation import (
     NodeCost,
     RemovedNode,
 )
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
 from planner.rebalance.document import before_and_after, changes, steps
 
@@ -76,7 +78,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         before=before.balance,
         after=after.balance,
         spread=tuple(changes(before, after)),
-        domains_lost=tuple(LostDomain(key=k, domain=d) for k, d in lost_domains(trial, emptied.removed)),
+        domains_lost=tuple(_lost_domains(trial, emptied.removed)),
         kubernetes=problem.kubernetes.document,
         notes=(*problem.cluster.notes, *problem.notes, *problem.unproved, *notes),
     )
@@ -133,3 +135,15 @@ def _kept(setting: Setting, emptied: Emptied) -> Iterator[KeptNode]:
             reason="no cheaper set of nodes was found" if why is None else why.reason,
             pod=None if why is None or why.pod is None else problem.pods[why.pod].key,
         )
+
+
+def _lost_domains(trial: TrialCluster, removed: Mask) -> list[LostDomain]:
+    """The domains of constraints, nodes aside, of which no node is left."""
+    keys = {found.rule.column.key for found in trial.ledger.constraints} - {HOSTNAME}
+    columns = [trial.problem.nodes.column(key) for key in sorted(keys)]
+    return [
+        LostDomain(key=column.key, domain=value)
+        for column in columns
+        for code, value in enumerate(column.values)
+        if not (column.present & ~removed)[column.codes == code].any()
+    ]

@@ -28,7 +28,7 @@ from planner.landing.landing import HELD, NO_PINS, Landing, PinPolicy
 from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
-from planner.problem.nodes import HOSTNAME, Mask
+from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
@@ -203,15 +203,7 @@ class Emptying:
         if stuck or not worse:
             return {node: StayingNode(UNSAFE) for node in self._fuller_half(stuck)}
         gone = np.flatnonzero(found.removed).tolist()
-        if worse in {UNRESERVED, UNSURVIVED}:
-            return {node: StayingNode(worse) for node in self._fuller_half(gone)}
-        several = self._last_of_domains(found.removed) or self._with_pods_that_end(gone) or gone
-        return {node: StayingNode(worse) for node in several}
-
-    def _with_pods_that_end(self, nodes: Sequence[int]) -> list[int]:
-        """The nodes with pods that go with them."""
-        pods_on, moves = self._trial.state.pods_on, self._movable.weights
-        return [node for node in nodes if any(not moves[pod] for pod in pods_on[node])]
+        return {node: StayingNode(worse) for node in self._fuller_half(gone)}
 
     def _fuller_half(self, nodes: Sequence[int]) -> list[int]:
         return self._order({node: () for node in nodes})[len(nodes) // 2 :]
@@ -247,14 +239,6 @@ class Emptying:
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())
 
-    def _last_of_domains(self, removed: Mask) -> list[int]:
-        """One node of every domain that goes altogether."""
-        found = set()
-        for key, domain in lost_domains(self._trial, removed):
-            column = self._problem.nodes.column(key)
-            found.add(int(np.flatnonzero(column.codes == column.code_of[domain])[0]))
-        return sorted(found)
-
 
 def _let_go() -> None:
     """Free what earlier plans were made with, before as much is made again: it refers to itself."""
@@ -272,18 +256,6 @@ def _excess_of_each(ledger: ConstraintCounts) -> Counter[Hashable]:
             workload = one.asked.namespace, one.asked.workload
             found[workload, terms, policies, one.rule.counted.selection] += one.excess()
     return found
-
-
-def lost_domains(trial: TrialCluster, removed: Mask) -> list[tuple[str, str]]:
-    """The domains of constraints, nodes aside, of which no node is left."""
-    keys = {found.rule.column.key for found in trial.ledger.constraints} - {HOSTNAME}
-    columns = [trial.problem.nodes.column(key) for key in sorted(keys)]
-    return [
-        (column.key, value)
-        for column in columns
-        for code, value in enumerate(column.values)
-        if not (column.present & ~removed)[column.codes == code].any()
-    ]
 
 
 def moved(cluster: Cluster, places: Mapping[str, str]) -> Cluster:
