@@ -5,6 +5,41 @@ theirs.  A cluster that is small enough is one region, and what the solver prove
 larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.  In
 one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew; in one
 of thousands many nodes are taken away at once.
+
+What each step reaches on seven clusters of 120 nodes, two of them drawn anew (cost / moves, in sum):
+
+| step | cost / moves |
+|---|---|
+| `_emptiest_first`, nodes that stay filled first | 270.9 / 3688 |
+| the cheaper of both ways of `_emptiest_first` | 265.9 / 3755 |
+| `_together`, too | 256.4 / 4458 |
+| `_recreated` | 245.6 / 5295 |
+| `_improve` | 244.0 / 5574 |
+| `_with_fewer_moves` | 244.0 / 4238 |
+
+Whole plans by evictions alone without one part (cost / moves / waves, in sum).  In the clusters of the second
+column nodes are kept, and pods have affinities and budgets:
+
+| without | 2 of 120 nodes | 6 of 30 nodes |
+|---|---|---|
+| nothing | 51.48 / 1315 / 557 | 65.25 / 1168 / 568 |
+| `_emptiest_first` with all nodes alike | the same | 65.48 / 1156 / 584 |
+| regions that grow and shrink | 51.12 / 1311 / 532 | 65.85 / 1106 / 548 |
+| `freer`, where waves give nodes back | - | 66.34 / 988 / 441 |
+| `CertainMoves.fill` | 51.48 / 1315 / 718 | 65.25 / 1168 / 711 |
+| `CarryingOut.repaired` | - | the same (*) |
+| what is gone | the same | 65.16 / 1189 / 585 |
+| what is gone, and `_together` with pods of few nodes first | - | 66.17 / 1112 / 525 |
+
+(*) 20 tiny clusters with --survive cost 98 without it, 96 with it.  Three clusters of 30 nodes with a
+catalogue cost 17.64; 18.79 without machines of types that the bound leaves out (`FEW_MACHINE_TYPES`), 17.73
+where every region has new machines (`WITHOUT_MACHINES`).  Not measured alone: `_distributed` and `_in_bulk`,
+for clusters of 500 nodes and more.
+
+Gone: nodes taken away in the order of the bound, without which 46 clusters of 5 and 8 nodes cost 124.9
+instead of 125.9; where a cluster would be worse without some nodes, the choice of the last nodes of domains
+and of those with pods of DaemonSets: with the fuller half kept instead those 46 cost the same, and so do 300
+smaller ones.
 """
 
 from __future__ import annotations
