@@ -52,8 +52,6 @@ class EvictionSearch:
         self._fixed = meter.step(math.inf)
         self._first = self._schedule(meter) if self._is_small else self._without_moves(meter)
         self._best = MoveIncumbent(pending, self._first, self._fixed, watch)
-        #: The seeds and bounds with which all pods were packed at once.
-        self._packed: set[tuple[int, Placed]] = set()
 
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
@@ -78,7 +76,6 @@ class EvictionSearch:
             if self._done() or not self._goes_on(number):
                 break
             self._meter.spend(self._effort.evictions.price_of_round)
-            self._pack_at_once(number)
             self._rule_out()
             self._pack(number)
             self._solve_exactly(work_of_round(number, self._effort.evictions))
@@ -159,27 +156,10 @@ class EvictionSearch:
         """Offer packings by requests alone."""
         if self._done() or not self._may_pack:
             return
-        self._pack_at_once(seed)
         self._fill(seed)
         if seed < self._effort.evictions.packing_seeds and not self._done():
             packing = Insertion(self._vectors, self._meter)
             self._best.offer(self._vectors.arrangement(packing.climb(self._start, seed)))
-
-    def _pack_at_once(self, seed: int) -> None:
-        """Offer a packing of as many as the bounds allow, where they have not been tried: mostly easy."""
-        tried = seed, self._best.bounds
-        if (
-            self._done()
-            or not self._may_pack
-            or seed >= self._effort.evictions.packing_seeds
-            or tried in self._packed
-        ):
-            return
-        self._packed.add(tried)
-        packing = Insertion(self._vectors, self._meter)
-        at_once = packing.at_once(self._start, self._by_priority(self._best.bounds), seed)
-        if at_once is not None:
-            self._best.offer(self._vectors.arrangement(at_once))
 
     def _fill(self, seed: int) -> None:
         """Offer a packing of nodes filled one by one, with as many pods more as work out."""

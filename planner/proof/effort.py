@@ -189,7 +189,7 @@ class EvictionEffort:
 
     #: Up to so many pairs of a pod and a node packings are tried; an iteration then takes some milliseconds.
     packed_places: int = 2_000_000
-    #: Seeds for packing all pods at once, and one pod after the other; fillings find more later.
+    #: Seeds for packing one pod after the other; fillings find more later.
     packing_seeds: int = 2
     #: The first question about a packing has so much work, and each one after it twice as much.
     question_work: float = 1.2

@@ -1,7 +1,7 @@
 """The most pods into the nodes by what they request alone, a good guess where nothing else matters much.
 
-All pods at once that could have a place; or, where that does not work out, one pod after the other, the
-highest priority first.
+One pod after the other, the highest priority first; or, once it is known how many have a place, all of them
+at once with as many as possible where they run.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ class Insertion:
         self._priorities: list[int] = sorted(set(vectors.priority.tolist()), reverse=True)
         self._size = (vectors.wanted / vectors.unit).sum(axis=1)
 
-    def at_once(
-        self, start: Codes, pods: Mapping[int, int], seed: int, home: float | None = None
-    ) -> Codes | None:
+    def at_once(self, start: Codes, pods: Mapping[int, int], seed: int, home: float) -> Codes | None:
         """So many pods of every priority, the largest left outside to begin with; None when that failed.
 
-        `home` is what a pod that stays where it runs is worth; by default that of the effort.
+        `home` is what a pod that stays where it runs is worth.
         """
         tabu = Tabu(self._v, start, seed, self._effort, home)
         for priority in self._priorities:
