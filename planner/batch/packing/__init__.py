@@ -16,7 +16,7 @@ long they take. The figures are those with everything, then those without the st
 (*) Without `climb` and `kept_on_current_node` together, 12 cases with full nodes: 1,075 pods with both, 1,072
 without; 290 moves, 369 without.
 
-`Insertion.at_once` in the rounds, before all else, was worth nothing: 90 cases had the same pods, moves and
+`Insertion.at_once` in the rounds, before all else, was worth nothing: 90 runs had the same pods, moves and
 proofs without it, as `Filling` and `climb` find what it found.
 
 Where requests have no common unit, covers do not decide and the exact model is asked. A model of requests
