@@ -369,11 +369,9 @@ EXCHANGE_WORK, EXCHANGE_PODS = 3.0, 4
 
 # What would help
 
-#: So many constraints that stay broken are explained; for so many another node is tried, on clusters of up
-#: to so many pods times nodes, each with the work of so many seconds, whatever the limit is.
-BROKEN_EXPLAINED, NODES_TRIED, TRIED_PLACES, REMEDY_SECONDS = 5, 1, 20_000, 2.0
-#: Of so many pods that their budget holds, one more replica and another budget are tried.
-BUDGETS_TRIED = 1
+#: So many constraints that stay broken are explained; changes are tried on clusters of up to so many pods
+#: times nodes, each with the work of so many seconds, whatever the limit is.
+BROKEN_EXPLAINED, TRIED_PLACES, REMEDY_SECONDS = 5, 20_000, 2.0
 
 # Waves of moves
 

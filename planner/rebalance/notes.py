@@ -328,14 +328,12 @@ Change = tuple[str, Cluster]
 
 
 def remedies(cluster: Cluster, reasons: Iterable[Reason]) -> Iterator[Change]:
-    """Changes in words, each with the cluster after it; the first few of every kind."""
+    """Changes in words, each with the cluster after it: one more node, or what frees a held pod."""
     several = [*reasons]
-    nodes = dict.fromkeys(reason.more_room for reason in several if reason.more_room)
-    for node in [*nodes][: effort.NODES_TRIED]:
+    if node := next((reason.more_room for reason in several if reason.more_room), ""):
         yield f"one more node like {node}", add_nodes(cluster, 1, node)
-    held = dict.fromkeys(reason.held for reason in several if reason.held)
-    for key in [*held][: effort.BUDGETS_TRIED]:
-        pod = next(pod for pod in cluster.pods if pod.key == key)
+    if held := next((reason.held for reason in several if reason.held), ""):
+        pod = next(pod for pod in cluster.pods if pod.key == held)
         for changed, change in one_replica_more(cluster, pod):
             yield change.summary, _in_place(changed(), cluster.pods, pod)
         yield from ((change.summary, changed()) for changed, change in another_budget(cluster, pod))

@@ -72,7 +72,7 @@ class ModelOfAllNodes:
     def _following(self, shift: Shift) -> Found:
         """The best moves from a solution; moves left over come first in the next attempt.
 
-        Only the first attempt does without temporary places.
+        Only the first attempt does without detours: other pods of a template, and temporary places.
         """
         it = self._evaluator
         found: list[Found] = []
@@ -113,7 +113,7 @@ class MoveOrder:
         """The moves in their order; they have been made on the trial cluster."""
         while self._leaving and not is_over():
             if not self._pass():
-                if not (self._detours and self._detour()):
+                if not (self._detours and (self._instead() or self._detour())):
                     break
                 self._detours -= 1
         return self._moves
@@ -144,6 +144,23 @@ class MoveOrder:
         self._coming[template, self._moves[-1].target] -= 1
         self._coming += Counter()
         return True
+
+    def _instead(self) -> bool:
+        """Move another pod of the template to a wanted node; the place that it leaves is wanted instead.
+
+        That helps where the pod that was to go cannot be spared yet.
+        """
+        for template in dict.fromkeys(template for template, _ in self._leaving):
+            wanted = [node for (number, node) in self._coming if number == template]
+            for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
+                pod = None if (template, place) in self._leaving else self._pod(template, place)
+                targets = [node for node in wanted if node != place]
+                if pod is not None and self._try(pod, place, targets):
+                    self._coming[template, self._moves[-1].target] -= 1
+                    self._coming[template, place] += 1
+                    self._coming += Counter()
+                    return True
+        return False
 
     def _detour(self) -> bool:
         """Move a pod that is in the way of others to a temporary place."""
