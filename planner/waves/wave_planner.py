@@ -80,7 +80,11 @@ class CertainFirst:
             # While every landing is certain: a replacement with several possible nodes would end that.
             certain = [landing for landing in free if int(landing.nodes.sum()) == 1]
             return found.together(certain or by_scores[:1])
-        return found.together(free or found.alone(found.ready(left), considered, again=True))
+        fixed = [move for move in found.ready(left) if move.pod in found.fixed]
+        known = found.alone(fixed, considered)
+        if not known and not free:
+            free = found.alone(found.ready(left), considered, again=True)
+        return found.together(known or free)
 
 
 class OneMoveAWave:
@@ -242,7 +246,7 @@ class WavePlanner:
             if not self.is_large(moves) and retries.put_first(found, len(best.left)):
                 continue
             fresh = {move.pod for move in found.left} | _of_broken(timeline, moves, rules)
-            if not (found.left or found.misses(planned)) or fresh <= retries.reserved:
+            if not (found.left or found.misses(planned)) or fresh <= retries.fixed:
                 break
             retries.reserve(fresh)
         return best
@@ -286,7 +290,8 @@ class _Retries:
     moves: Sequence[Move]
     tight: set[int]
     number: int = 0
-    reserved: set[int] = field(default_factory=set)
+    fixed: set[int] = field(default_factory=set)
+    _reserved: set[int] = field(default_factory=set)
     _first: dict[int, int] = field(default_factory=dict)
     _ranks: int = 0
 
@@ -298,8 +303,8 @@ class _Retries:
     def hints(self) -> RetryHints:
         """The hints for the next attempt."""
         last = self.number == effort.WAVE_PLANS
-        reserved = {move.pod for move in self.moves} if last else self.tight | self.reserved
-        return RetryHints(frozenset(reserved), frozenset(self.reserved), self._first)
+        reserved = {move.pod for move in self.moves} if last else self.tight | self._reserved
+        return RetryHints(frozenset(reserved), frozenset(self._reserved), frozenset(self.fixed), self._first)
 
     def put_first(self, found: WavePlan, least_left: int) -> bool:
         """Put what failed in a plan first; False if that was done often enough, or did not help."""
@@ -314,8 +319,9 @@ class _Retries:
         return True
 
     def reserve(self, pods: set[int]) -> None:
-        """Reserve room for some pods."""
-        self.reserved |= pods
+        """Reserve room for some pods; those that have it already come to one known node."""
+        self.fixed |= pods & self._reserved
+        self._reserved |= pods
         self.number += 1
 
 
