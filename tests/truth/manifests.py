@@ -29,6 +29,8 @@ _SUFFIXES = {
 }
 _SYSTEM = 2_000_000_000
 _STAYING = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+#: Volumes that every node has.
+_ANYWHERE = {"emptyDir", "hostPath"}
 
 
 def complete(objects: Iterable[Object]) -> list[Object]:
@@ -246,7 +248,7 @@ def named_after(pods: Iterable[Object], objects: Iterable[Object]) -> dict[str, 
     for pod in pods:
         labels = {k: v for k, v in (pod["metadata"].get("labels") or {}).items() if k in selected}
         spec = {k: v for k, v in pod["spec"].items() if k not in ("nodeName", "volumes")}
-        volumes = [item for item in pod["spec"].get("volumes") or () if "emptyDir" not in item]
+        volumes = [item for item in pod["spec"].get("volumes") or () if not _ANYWHERE & item.keys()]
         key = spelled([pod["metadata"]["namespace"], labels, spec, volumes, is_live(pod), controller(pod)])
         found[bare_key(pod)] = first.setdefault(key, pod["metadata"]["name"])
     return found
