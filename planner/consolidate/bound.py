@@ -23,7 +23,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Ints
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from planner.consolidate.regions import room_of
 from planner.moves.constraint_counts import worse
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 
 
 class BulkRemoval(NodeRemoval):

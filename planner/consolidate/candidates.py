@@ -18,7 +18,7 @@ from planner.consolidate.regions import cells, room_of
 from planner.consolidate.removable import Removable
 from planner.consolidate.setting import ConsolidationQuestion, Setting, named
 from planner.problem.nodes import HOSTNAME
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 
 _Counts = Sequence[tuple[MachineType, int]]

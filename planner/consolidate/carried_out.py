@@ -16,7 +16,7 @@ from planner.consolidate.setting import Setting
 from planner.consolidate.site_counts import SiteCounts
 from planner.cpsat.kept import Site
 from planner.problem.nodes import Mask
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 
 

@@ -19,7 +19,7 @@ from planner.landing.landing import Landing, PinPolicy
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 
 
 @dataclass(frozen=True, slots=True)

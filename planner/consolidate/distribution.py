@@ -19,7 +19,7 @@ from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.kept import Site
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 from planner.state.state import State
 from planner.waves.replay import first_failure

@@ -29,8 +29,9 @@ from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.documents.words import are, counted
 from planner.eviction.protections import protections_of, unmodelled
 from planner.problem.nodes import Codes
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.clock import Clock
+from planner.proof.effort import WORK_PER_SECOND
 from planner.proof.meter import Meter
 
 
@@ -92,7 +93,7 @@ class _Consolidation:
     ) -> None:
         self._catalogue = catalogue
         self._limits = limits
-        self._work = limits.seconds * effort.WORK_PER_SECOND
+        self._work = limits.seconds * WORK_PER_SECOND
         self._clock = clock
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search, and what it found is carried out.

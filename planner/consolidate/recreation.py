@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 
 
 class Recreation(NodeRemoval):

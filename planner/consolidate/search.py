@@ -60,7 +60,7 @@ from planner.consolidate.regions import NodeRegion, NodeRegions
 from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.problem.nodes import Codes, Mask
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 
 

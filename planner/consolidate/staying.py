@@ -12,7 +12,7 @@ import numpy as np
 from planner.consolidate.greedy import NodeRemoval
 from planner.moves.constraint_counts import excesses, worse
 from planner.problem.nodes import Codes
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 
 
 class Staying(NodeRemoval):

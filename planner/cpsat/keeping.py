@@ -23,7 +23,7 @@ from planner.cpsat.model import BatchModel, EncodedRule
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch
 from planner.problem.nodes import Ints
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 
 

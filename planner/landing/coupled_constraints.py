@@ -29,7 +29,7 @@ from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.state.pod_counts import PodCounts
 
 

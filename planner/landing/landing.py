@@ -20,7 +20,7 @@ from planner.documents.move_plan import OnNodes, Place, WithLabels
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Column, Mask
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import move_effort as effort
 
 _NARROWED = {"ReplicaSet", "ReplicationController"}
 _PAUSED = {("ReplicaSet", "Deployment")}

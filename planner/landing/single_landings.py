@@ -16,7 +16,7 @@ from planner.documents.move_plan import Place
 from planner.landing.landing import Kind, Landing, NodeSets, PinPolicy
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.scheduler.preemption import may_preempt
 
 

@@ -25,7 +25,7 @@ from planner.landing.room import Replacement, WaveRoom
 from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 
 
 class WaveLandings:

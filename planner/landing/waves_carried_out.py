@@ -26,7 +26,7 @@ from planner.landing.replacements import certain_levels
 from planner.landing.room import UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 
 Scenario = Mapping[int, int]
 

@@ -20,7 +20,7 @@ from planner.audit.spread_counts import AskedRule, asked
 from planner.constraints.pod_topology_spread import HARD
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.state.state import State
 
 

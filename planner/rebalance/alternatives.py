@@ -22,7 +22,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.meter import Meter
 from planner.rebalance.search.evaluation import Distance, Evaluator, Found, FoundMoves, Values, distance
 from planner.rebalance.search.greedy import unpinned_moves

@@ -31,7 +31,7 @@ from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialClus
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
 from planner.problem.requests import PODS
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.rebalance.alternatives import MoveTask
 from planner.scheduler.scheduler import Scheduler
 from planner.waves.wave_planner import OneMoveAWave, WavePlan, fill_waves

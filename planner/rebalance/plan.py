@@ -33,8 +33,9 @@ from planner.landing.landing import NO_PINS, PinPolicy
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.clock import Clock
+from planner.proof.effort import WORK_PER_SECOND
 from planner.proof.meter import Meter
 from planner.rebalance.alternatives import Alternatives, EvictionsFirst, MoveTask, PlannedMoves
 from planner.rebalance.document import document
@@ -152,7 +153,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     meter = (
         Meter.of(time_limit, stop_event, kept=time_limit * (1 - effort.SEARCH_SHARE))
         if clock is None
-        else Meter(time_limit * effort.WORK_PER_SECOND, clock)
+        else Meter(time_limit * WORK_PER_SECOND, clock)
     )
     budgets = Budgets(problem)
     movable = Movable(problem, protections, budgets, left_alone, jobs=jobs)

@@ -21,7 +21,7 @@ from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Limit, Limits
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Ints, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 
 
 @dataclass(frozen=True, slots=True)

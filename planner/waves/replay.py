@@ -19,7 +19,7 @@ from planner.landing.landing import HELD, Landing, NodeSets
 from planner.moves.constraint_counts import excesses, worse
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.scheduler.framework import Diagnosis, Rejection
 from planner.scheduler.nominations import Nominations
 from planner.scheduler.preemption import Preemption

@@ -27,7 +27,7 @@ import numpy as np
 from planner.landing.landing import Considered, Landing
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.waves.candidates import Candidates, Within
 
 

@@ -21,7 +21,7 @@ from planner.landing.landing import HELD, Considered, Landing, LandingContradict
 from planner.landing.room import WaveRoom
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.meter import Meter
 from planner.waves.candidates import Candidates, RetryHints, WaveRules
 from planner.waves.scarce_room import KnownNodes, ScarceRoom

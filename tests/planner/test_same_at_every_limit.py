@@ -7,7 +7,7 @@ import pytest
 from models import Cluster
 from planner import rebalance
 from planner.documents.move_plan import MovePlan
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.clock import Clock
 from tests.builders import cluster, node, pod, spread
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.effort import STANDARD, CellEffort, Effort
 
 _NO_SEQUENCES = replace(STANDARD, sequences=replace(STANDARD.sequences, pods=0, at_once=0))

@@ -9,7 +9,7 @@ import pytest
 
 from models import Cluster
 from planner import solve
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from tests import seeds
 from tests.truth import wide
 from tests.truth.agreement import Walk

@@ -22,7 +22,8 @@ from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
+from planner.proof.effort import PRICE_OF_NUMBER, PRICE_OF_TURN
 from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
 from planner.rebalance.search.exchanges import Exchanges
 from planner.rebalance.search.greedy import Greedy, crowded
@@ -204,7 +205,7 @@ class Chains:
     def _into_gap(self, pod: int, good: Mask, closed: int = -1) -> list[Move]:
         """A move of a pod to a good node with room, the tightest first; none where that fails."""
         template, source = self._trial.template(pod), int(self._state.node_of[pod])
-        self._meter.spend(effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * len(good))
+        self._meter.spend(PRICE_OF_TURN + PRICE_OF_NUMBER * len(good))
         nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
         nodes = nodes[(nodes != source) & (nodes != closed)]
         spare = self._elsewhere.spare(template, self._trial.free()[:, nodes])

@@ -18,7 +18,7 @@ from planner.eviction.protections import SOFT, Protections
 from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
 from planner.moves.movable import Limit, Limits, Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge
 from planner.proof.meter import Meter
 

@@ -17,7 +17,7 @@ import numpy as np
 from planner.cpsat.region import Region
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.bounds import Assumption
 from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
 from planner.rebalance.search.regions import Regions, chained, proved_by

@@ -19,7 +19,7 @@ from planner.moves.constraint_counts import TrackedConstraint, fewest_moves
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move
 from planner.problem.nodes import Codes, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.rebalance.search.evaluation import Evaluator
 
 

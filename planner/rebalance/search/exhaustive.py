@@ -18,7 +18,7 @@ from planner.landing.single_landings import SingleLandings
 from planner.moves.constraint_counts import excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.bounds import Assumption
 from planner.proof.meter import Meter
 from planner.rebalance.search.evaluation import Evaluator, EvictionLimits, Found, Values, groups_of

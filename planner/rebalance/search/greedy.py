@@ -21,7 +21,7 @@ import numpy as np
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLimits, Found, OffNode, distance
 
 

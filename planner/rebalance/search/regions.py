@@ -18,7 +18,7 @@ from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Mask
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.bounds import Assumption, Bound, Claim
 from planner.rebalance.search.evaluation import ConstraintGroup, Evaluator, Found
 

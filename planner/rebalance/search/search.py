@@ -31,7 +31,7 @@ import numpy as np
 from planner.landing.landing import PinPolicy
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.rebalance.search.chains import Chained
 from planner.rebalance.search.evaluation import Evaluator, Found, FoundMoves, Size, Values
 from planner.rebalance.search.exact import ModelOfAllNodes

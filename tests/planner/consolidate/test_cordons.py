@@ -14,7 +14,7 @@ from planner.documents.move_plan import MoveStep, OnNodes
 from planner.landing.landing import Landing
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.whatif.nodes import cordon
 from tests import seeds
 from tests.builders import cluster, node

@@ -21,7 +21,7 @@ from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import consolidation_effort as effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from tests import seeds

@@ -151,7 +151,7 @@ def test_jobs_are_moved_when_they_survive_it_and_that_is_asked_for() -> None:
 @pytest.mark.parametrize("retries", [1, 2])
 def test_no_more_evictions_than_retries(monkeypatch: pytest.MonkeyPatch, places: int, retries: int) -> None:
     """Of six pods three should move; as many move as the Job survives, also by the large-cluster path."""
-    monkeypatch.setattr("planner.proof.effort.REGION_VARIABLES", places)
+    monkeypatch.setattr("planner.proof.move_effort.REGION_VARIABLES", places)
     plan = rebalance(cluster(*lopsided(job(parallelism=6, backoffLimit=retries), pods=6)), jobs=True)
     assert len(plan.steps) == retries
     assert plan.after.hard_excess == 5 - 2 * retries

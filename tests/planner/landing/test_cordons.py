@@ -12,7 +12,7 @@ from models import Cluster
 from planner import rebalance
 from planner.documents.move_plan import MovePlan, MoveStep, OnNodes
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.scheduler.scheduler import Scheduler
 from planner.whatif.nodes import cordon
 from tests import seeds

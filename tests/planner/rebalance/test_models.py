@@ -5,7 +5,7 @@ import pytest
 from models import Cluster
 from planner import rebalance
 from planner.documents.move_plan import MovePlan
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from tests.builders import HOST, cluster, node, pod, spread
 from tests.planner.rebalance.test_recordings import wrong_in
 

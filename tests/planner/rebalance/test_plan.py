@@ -38,7 +38,7 @@ def test_constraints_without_movable_pods_are_left_in_a_large_cluster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Beside a constraint that lacks room, so that the solver is asked about both."""
-    monkeypatch.setattr("planner.proof.effort.REGION_VARIABLES", 1)
+    monkeypatch.setattr("planner.proof.move_effort.REGION_VARIABLES", 1)
     scratch = [{"name": "scratch", "emptyDir": {}}]
     plan = rebalance(
         cluster(

@@ -12,7 +12,7 @@ from models.objects.base import OwnerReference
 from models.objects.pod import Pod
 from planner import rebalance
 from planner.documents.move_plan import MovePlan
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from tests import seeds
 from tests.builders import HOST, SOFT, Object, cluster, node, pod, spread
 from tests.planner.rebalance.lopsided import KINDS, drawn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from tests.planner.waves.test_scarce_room import drawn_plan_holds
 
 

@@ -13,7 +13,7 @@ from planner.landing.landing import NO_PINS, Landing, PinPolicy, pinnable
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from tests.builders import Object, cluster, node, pod, spread
 
 

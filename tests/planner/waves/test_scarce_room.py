@@ -3,7 +3,7 @@
 import pytest
 
 from planner import rebalance
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from tests import seeds
 from tests.builders import HARD, HOST, Object, cluster, node, pod, spread
 from tests.planner.rebalance.lopsided import drawn, lopsided

@@ -13,7 +13,7 @@ from planner.eviction.budgets import Budgets
 from planner.landing.landing import PinPolicy, pinnable
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof import move_effort as effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from planner.waves.candidates import WaveRules
