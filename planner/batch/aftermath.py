@@ -36,7 +36,7 @@ class Aftermath:
             return True
         state = self._pending.state
         mark = state.mark()
-        for pod, node in self._pending.homes():
+        for pod, node in self._pending.current_nodes():
             if pod not in gone:
                 state.bind(pod, node)
         for action in actions:

@@ -99,7 +99,7 @@ class EverySequence:
         if self._least > self._most:
             raise _EnoughError
         self._gone = gone
-        start = self._at.of(self._homes - gone)
+        start = self._at.of(self._current - gone)
         self._left = list(self._at.wanted)
         worth = 0
         for rank, _, pods in self._at.placement(start):
@@ -108,7 +108,7 @@ class EverySequence:
         return self._go(start, worth)
 
     @cached_property
-    def _homes(self) -> Counter[Step]:
+    def _current(self) -> Counter[Step]:
         """The running pods that may be evicted."""
         return Counter(
             {
@@ -124,9 +124,9 @@ class EverySequence:
         limits = [
             ({int(template_of[pod]) for pod in pods}, allowed) for pods, allowed in self._pending.budgets
         ]
-        choices = product(*(range(pods, -1, -1) for pods in self._homes.values()))
+        choices = product(*(range(pods, -1, -1) for pods in self._current.values()))
         for choice in sorted(choices, key=sum):
-            gone = Counter({home: pods for home, pods in zip(self._homes, choice, strict=True) if pods})
+            gone = Counter({place: pods for place, pods in zip(self._current, choice, strict=True) if pods})
             if all(_of(gone, covered) <= allowed for covered, allowed in limits):
                 yield gone
 

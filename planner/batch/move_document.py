@@ -48,7 +48,7 @@ def _jobs(pending: Pending, evicted: Sequence[int]) -> Iterator[str]:
 
 def _replay(pending: Pending, actions: Sequence[Action]) -> bool:
     """Carry out one action after the other; whether the filters accepted each bind when it was made."""
-    for pod, node in pending.homes():
+    for pod, node in pending.current_nodes():
         pending.state.bind(pod, node)
     for action in actions:
         if action.node is None:

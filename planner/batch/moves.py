@@ -85,7 +85,7 @@ class EvictionSearch:
     def _move_less(self) -> None:
         """The same pods with fewer moves."""
         self._pack_with_fewer_moves()
-        self._save_moves(self._effort.evictions.glance_work)
+        self._save_moves(self._effort.evictions.preview_work)
         self._look_nearby()
         self._save_moves(self._effort.evictions.moves_work)
 
@@ -184,11 +184,11 @@ class EvictionSearch:
     def _pack_with_fewer_moves(self) -> None:
         """Offer packings of the same pods, staying on the current node being worth more and more."""
         work = self._meter.step(self._effort.evictions.stay_work)
-        for seed, home in enumerate(self._effort.evictions.stay_weights):
+        for seed, stay in enumerate(self._effort.evictions.stay_weights):
             if self._best.has_least_moves() or self._fixed.over() or not self._may_pack:
                 return
             packing = Insertion(self._vectors, work)
-            found = packing.at_once(self._start, self._by_priority(self._best.placed), seed, home)
+            found = packing.at_once(self._start, self._by_priority(self._best.placed), seed, stay)
             if found is not None:
                 self._best.offer(self._vectors.arrangement(found))
 

@@ -99,7 +99,7 @@ class Pending:
             pods.setdefault(number, [])
         return dict(pods)
 
-    def homes(self) -> Iterator[tuple[int, int]]:
+    def current_nodes(self) -> Iterator[tuple[int, int]]:
         """The running pods that may be evicted, each with its node."""
         return ((pod, int(self.problem.node_of[pod])) for pod in self._movable)
 

@@ -41,13 +41,13 @@ class ActionOrder:
         self._state = pending.state
         self._meter = meter
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
-        self._homes = dict(pending.homes())
+        self._current = dict(pending.current_nodes())
 
     def sequence(self, arrangement: Arrangement, *, thorough: bool) -> ActionSequence:
         """What to do, as far as an order was found; what is left over goes where it fits."""
         mark = self._state.mark()
         going = self._going(arrangement.staying)
-        for pod, node in self._homes.items():
+        for pod, node in self._current.items():
             if pod not in going:
                 self._state.bind(pod, node)
         waiting = self._waiting(going)
@@ -83,7 +83,7 @@ class ActionOrder:
         """Each eviction right before the bind that needs it, as far as that works out."""
         mark = self._state.mark()
         binds = self._named(steps, going)
-        for pod, node in self._homes.items():
+        for pod, node in self._current.items():
             self._state.bind(pod, node)
         start = self._state.mark()
         found = self._eagerly(binds, going) if len(binds) <= self._meter.effort.orders.put_in_order else None
@@ -191,7 +191,7 @@ def _can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
     state = pending.state
     mark = state.mark()
     gone = {action.pod for action in actions if action.node is None}
-    for pod, node in pending.homes():
+    for pod, node in pending.current_nodes():
         if pod not in gone:
             state.bind(pod, node)
     accepted = True

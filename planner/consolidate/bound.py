@@ -17,7 +17,7 @@ from planner.audit.findings import findings_of
 from planner.consolidate.distribution import KindQuotas
 from planner.consolidate.layout import SearchTask
 from planner.consolidate.regions import cells, profiles, room_of
-from planner.cpsat.kept import COST, MOVES, Demands, Keepable, KeptSolution
+from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
@@ -154,7 +154,7 @@ class _Kinds:
             running=running,
             uneven=uneven,
         )
-        return KeepModel(batch, profiles(self._trial, batch), keepable, self._touched, Demands())
+        return KeepModel(batch, profiles(self._trial, batch), keepable, self._touched, KeptRequirements())
 
     def near(self, running: Mapping[int, Ints], meter: Meter) -> KeptSolution | None:
         """Quotas of the kinds near the least cost, with few moves; nodes are full only where they have to be.

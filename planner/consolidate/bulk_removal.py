@@ -30,7 +30,7 @@ class BulkRemoval(NodeRemoval):
     def run_in_bulk(self) -> None:
         """Take nodes away until hardly any goes or the work is done."""
         self._detour = np.where(self._removable.mask, 2.0, 0.0)
-        self._home: Codes = self._trial.state.node_of.copy()
+        self._left_from: Codes = self._trial.state.node_of.copy()
         self._domains: dict[tuple[str, ...], Codes] = {}
         self._moved, in_vain = 0, 0
         refused = ~self._removable.mask
@@ -92,7 +92,7 @@ class BulkRemoval(NodeRemoval):
         """Find other nodes for the pods on each of some nodes; those without which it fails open again."""
         state = self._trial.state
         pods = [pod for several in on.values() for pod in several]
-        self._home[pods] = state.node_of[pods]
+        self._left_from[pods] = state.node_of[pods]
         waiting = self._by_template(pods)
         for several in waiting.values():
             state.unbind_all(several)
@@ -108,7 +108,7 @@ class BulkRemoval(NodeRemoval):
 
     def _holding(self, pods: Sequence[int]) -> list[int]:
         """The nodes that some pods came from."""
-        return [*dict.fromkeys(self._home[[*pods]].tolist())]
+        return [*dict.fromkeys(self._left_from[[*pods]].tolist())]
 
     def _open_again(self, node: int, pods: Sequence[int]) -> None:
         """Keep a node after all, with the pods that it held."""
@@ -141,16 +141,16 @@ class BulkRemoval(NodeRemoval):
 
     def _fewest_together(self, pods: Sequence[int]) -> list[int]:
         """Pods of nodes that hold few of them first: those that find no gap are then on few nodes."""
-        homes = self._home[[*pods]]
-        _, codes, numbers = np.unique(homes, return_inverse=True, return_counts=True)
-        return [pods[place] for place in np.lexsort((homes, numbers[codes])).tolist()]
+        left = self._left_from[[*pods]]
+        _, codes, numbers = np.unique(left, return_inverse=True, return_counts=True)
+        return [pods[place] for place in np.lexsort((left, numbers[codes])).tolist()]
 
     def _fill(self, template: int, pods: Sequence[int]) -> Iterator[int]:
         """Bind pods of a template to the tightest gaps in their domains; yields those without a gap."""
         domains = self._hard_domains(template)
         nodes, room = self._with_room(template, len(pods))
         gap = self._gap(nodes)
-        theirs, ours = domains[nodes], domains[self._home[[*pods]]]
+        theirs, ours = domains[nodes], domains[self._left_from[[*pods]]]
         for domain in np.unique(ours).tolist():
             several = [pods[place] for place in np.flatnonzero(ours == domain).tolist()]
             here = np.flatnonzero(theirs == domain)

@@ -16,7 +16,7 @@ from planner.consolidate.removable import Removable
 from planner.consolidate.site_counts import SiteCounts
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
-from planner.cpsat.kept import Demands, Keepable, KeptSolution, Site
+from planner.cpsat.kept import Keepable, KeptRequirements, KeptSolution, Site
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
@@ -66,7 +66,7 @@ class NodeRegions:
             profiles(self._trial, batch),
             self._keepable(nodes),
             self._touched(batch),
-            self._demands(layout, region),
+            self._requirements(layout, region),
         )
         model.hint(self._current(layout, nodes))
         found = model.solve(region.work, meter)
@@ -125,13 +125,13 @@ class NodeRegions:
             if not found.members.isdisjoint(batch.wanted) or not set(found.carriers).isdisjoint(batch.wanted)
         ]
 
-    def _demands(self, layout: Layout, region: NodeRegion) -> Demands:
+    def _requirements(self, layout: Layout, region: NodeRegion) -> KeptRequirements:
         nodes = region.nodes
         reserve = [*self._reserve(layout, nodes)]
         most = self._limits.most_moves
         if most is not None:
             most -= int(self._before.counts.more_than(layout.counts).where(~nodes).numbers.sum())
-        return Demands(reserve, most, region.least_cost, region.emptied, self._sizes)
+        return KeptRequirements(reserve, most, region.least_cost, region.emptied, self._sizes)
 
     def _reserve(self, layout: Layout, nodes: Mask) -> Iterator[tuple[int, Mapping[int, int]]]:
         """For each resource what may still go, and what the nodes of the region bring of it."""

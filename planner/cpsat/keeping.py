@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.cpsat.kept import COST, LOAD, MOVES, Demands, Keepable, KeptSolution, Site
+from planner.cpsat.kept import COST, LOAD, MOVES, Keepable, KeptRequirements, KeptSolution, Site
 from planner.cpsat.lexicographic import StageGoal, reach
 from planner.cpsat.linear import LinearModel
 from planner.cpsat.model import BatchModel, EncodedRule
@@ -48,7 +48,7 @@ class KeepModel:
         profiles: Sequence[tuple[Iterable[EncodedRule], Collection[int]]],
         keepable: Mapping[int, Keepable],
         constraints: Iterable[tuple[JudgedConstraint, int]],
-        demands: Demands,
+        requirements: KeptRequirements,
     ) -> None:
         """Hard `constraints` have no more pods too many than so many; their counts lack the batch's pods."""
         self._model = BatchModel(batch, profiles, phases=1)
@@ -65,8 +65,8 @@ class KeepModel:
             self._hold(cell, found)
         for constraint, allowed in constraints:
             self._get_no_worse(constraint, allowed)
-        self._demands = demands
-        self._demand(demands)
+        self._requirements = requirements
+        self._require(requirements)
 
     def _hold(self, cell: int, found: Keepable) -> None:
         """Pods are only on nodes that are kept, and no more than these have room for."""
@@ -141,22 +141,22 @@ class KeepModel:
 
     def load(self) -> Any:
         """What the pods on the cell that is to be emptied count together."""
-        emptied, sizes = self._demands.emptied, self._demands.sizes
+        emptied, sizes = self._requirements.emptied, self._requirements.sizes
         at = self._at[emptied] if emptied is not None else []
         return cp_model.LinearExpr.weighted_sum([v for _, v in at], [sizes.get(t, 1) for t, _ in at])
 
-    def _demand(self, demands: Demands) -> None:
-        for spare, brings in demands.reserve:
+    def _require(self, requirements: KeptRequirements) -> None:
+        for spare, brings in requirements.reserve:
             lost = [
                 (found.nodes - self._keep[cell]) * brings[cell]
                 for cell, found in self._keepable.items()
                 if brings.get(cell)
             ]
             self._cp.add(cp_model.LinearExpr.sum(lost) <= spare)
-        if demands.most_moves is not None:
-            self._cp.add(self.moves() <= demands.most_moves)
-        if demands.least_cost > 0:
-            self._cp.add(self.cost() >= demands.least_cost)
+        if requirements.most_moves is not None:
+            self._cp.add(self.moves() <= requirements.most_moves)
+        if requirements.least_cost > 0:
+            self._cp.add(self.cost() >= requirements.least_cost)
 
     def cost(self) -> Any:
         """The price of the nodes that may go and are kept."""

@@ -22,7 +22,7 @@ class Keepable:
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
+class KeptRequirements:
     """What must hold of the nodes that are kept, beside every pod having a place.
 
     `reserve`: for every resource, what all nodes together have less what pods and reserve take, if all were

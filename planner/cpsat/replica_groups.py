@@ -53,8 +53,8 @@ class RemovalModel:
             self._cp.add(self._sum(members) == going)
         self._excess: dict[bool, list[Any]] = {True: [], False: []}
         self._skews: list[Any] = []
-        for demand in removal.demands:
-            self._add(demand)
+        for constraint in removal.constraints:
+            self._add(constraint)
 
     def solve(self, meter: Meter, tell: Callable[[Sequence[RemovalStage]], None] = lambda _: None) -> Chosen:
         """The best choice found within the work allowed, at worst the controller's; and the stages solved.
@@ -80,25 +80,27 @@ class RemovalModel:
         yield StageGoal("skews", self._sum(self._skews))
         yield StageGoal("disagreement", -self._agreement())
 
-    def _add(self, demand: ReplicaConstraint) -> None:
+    def _add(self, constraint: ReplicaConstraint) -> None:
         """The excess and the skew of a constraint."""
-        domains = {domain: self._pods(demand, domain) for domain in demand.counts}
-        spread = Spread(self._cp, [*domains.values()], demand.max_skew, few_domains=demand.floor_is_zero)
+        domains = {domain: self._pods(constraint, domain) for domain in constraint.counts}
+        spread = Spread(
+            self._cp, [*domains.values()], constraint.max_skew, few_domains=constraint.floor_is_zero
+        )
         self._skews.append(spread.skew())
         for domain, pods in domains.items():
-            if demand.carriers.get(domain) or domain in demand.held:
-                self._excess[demand.hard].append(spread.excess(pods, self._asking(demand, domain)))
+            if constraint.carriers.get(domain) or domain in constraint.held:
+                self._excess[constraint.hard].append(spread.excess(pods, self._asking(constraint, domain)))
 
-    def _pods(self, demand: ReplicaConstraint, domain: int) -> DomainPods:
+    def _pods(self, constraint: ReplicaConstraint, domain: int) -> DomainPods:
         """The pods that stay in a domain."""
-        groups, pods = demand.replica_groups.get(domain, ()), demand.counts[domain]
+        groups, pods = constraint.replica_groups.get(domain, ()), constraint.counts[domain]
         return DomainPods(pods - self._going(groups), pods - self._size(groups), pods)
 
-    def _asking(self, demand: ReplicaConstraint, domain: int) -> DomainPods | None:
+    def _asking(self, constraint: ReplicaConstraint, domain: int) -> DomainPods | None:
         """Those that ask for the constraint; None if some do as long as there are too many."""
-        groups = demand.carriers.get(domain, ())
-        counted = self._size(set(groups).intersection(demand.replica_groups.get(domain, ())))
-        if domain in demand.held or demand.counts[domain] - counted <= demand.max_skew:
+        groups = constraint.carriers.get(domain, ())
+        counted = self._size(set(groups).intersection(constraint.replica_groups.get(domain, ())))
+        if domain in constraint.held or constraint.counts[domain] - counted <= constraint.max_skew:
             return None
         return DomainPods(self._size(groups) - self._going(groups), 0, self._size(groups))
 

@@ -40,4 +40,4 @@ class Removal:
 
     replica_groups: tuple[ReplicaGroup, ...]
     going: tuple[int, ...]
-    demands: tuple[ReplicaConstraint, ...]
+    constraints: tuple[ReplicaConstraint, ...]

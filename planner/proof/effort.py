@@ -121,7 +121,7 @@ class TabuEffort:
     """Tabu search of packings."""
 
     #: What a pod on its current node is worth, against an overload of one node's whole mean room.
-    home: float = 0.002
+    stay: float = 0.002
     #: Tabu tenure: for this many iterations, and up to twice as many more, a pod does not come back.
     tenure: int = 5
     #: Shakes changes that are equally good, far below any real difference.
@@ -206,7 +206,7 @@ class EvictionEffort:
     #: A relaxation is quick or no good.
     relaxation_work: float = 1.0
     #: Few moves: a short solve first, so that nothing else is tried where that decides.
-    glance_work: float = 0.1
+    preview_work: float = 0.1
     #: A longer one after packings and neighbourhoods gave a better start.
     moves_work: float = 0.4
     #: What staying on the current node is worth, one packing after the other.

@@ -176,7 +176,7 @@ def test_who_is_not_evicted(reason: str) -> None:
     """Pods that nothing would bring back, or that an annotation protects, stay where they are."""
     found = cluster(node("n1"), BOUND_TO_STAY[reason])
     assert why_not(found.pods[0]) == reason
-    assert not list(Pending(Problem(found), moves=True).homes())
+    assert not list(Pending(Problem(found), moves=True).current_nodes())
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def best_by_trying(found: Cluster, *, evicting_first: bool) -> tuple[int, ...]:
     """The most pods per priority, the highest first, then the fewest evictions, among all sequences."""
     problem = Problem(found)
     pending = Pending(problem, moves=True)
-    homes = dict(pending.homes())
+    homes = dict(pending.current_nodes())
     state = State(problem)
     framework = framework_of(problem, state)
     queue = [p for pods in pending.pods.values() for p in pods]

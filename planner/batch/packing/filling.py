@@ -66,7 +66,7 @@ class Filling:
     def _best_for(self, node: int, left: Codes) -> Codes:
         """The pods that fill a node best, of some tries."""
         v, free = self._v, self._v.free[node]
-        may = v.allowed[v.of[left], node] | (v.home[left] == node)
+        may = v.allowed[v.of[left], node] | (v.current[left] == node)
         pods: Codes = left[may & (v.wanted[left] <= free).all(axis=1)]
         best, least = pods[:0], np.inf
         for _ in range(self._effort.tries if pods.size else 0):
@@ -122,7 +122,7 @@ class _Remainder(Units):
     def __init__(self, whole: Units, pods: Codes, nodes: Codes) -> None:
         position = np.full(whole.nodes + 1, -1, np.intp)
         position[nodes] = np.arange(len(nodes))
-        self.of, self.home = whole.of[pods], position[whole.home[pods]]
+        self.of, self.current = whole.of[pods], position[whole.current[pods]]
         self.wanted, self.free = whole.wanted[pods], whole.free[nodes]
         self.priority, self.allowed = whole.priority[pods], whole.allowed[:, nodes]
         self._measure()
@@ -172,12 +172,12 @@ def kept_on_current_node(vectors: Units, at: Codes) -> Codes:
     """The same packing with the loads of alike nodes reassigned among them, the closest match first."""
     new = np.arange(vectors.nodes + 1)
     for nodes in _alike(vectors, at):
-        coming, running = _counts(vectors, at, nodes), _counts(vectors, vectors.home, nodes)
+        coming, running = _counts(vectors, at, nodes), _counts(vectors, vectors.current, nodes)
         staying = np.minimum(coming[:, np.newaxis], running).sum(axis=2)
         for _ in nodes:
-            load, home = np.unravel_index(int(staying.argmax()), staying.shape)
-            new[nodes[load]] = nodes[home]
-            staying[load], staying[:, home] = -1, -1
+            load, node = np.unravel_index(int(staying.argmax()), staying.shape)
+            new[nodes[load]] = nodes[node]
+            staying[load], staying[:, node] = -1, -1
     found: Codes = new[at]
     return found
 

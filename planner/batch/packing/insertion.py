@@ -26,12 +26,12 @@ class Insertion:
         self._priorities: list[int] = sorted(set(vectors.priority.tolist()), reverse=True)
         self._size = (vectors.wanted / vectors.unit).sum(axis=1)
 
-    def at_once(self, start: Codes, pods: Mapping[int, int], seed: int, home: float) -> Codes | None:
+    def at_once(self, start: Codes, pods: Mapping[int, int], seed: int, stay: float) -> Codes | None:
         """So many pods of every priority, the largest left outside to begin with; None when that failed.
 
-        `home` is what a pod that stays where it runs is worth.
+        `stay` is what a pod that stays where it runs is worth.
         """
-        tabu = Tabu(self._v, start, seed, self._effort, home)
+        tabu = Tabu(self._v, start, seed, self._effort, stay)
         for priority in self._priorities:
             placed = ((tabu.at < self._v.nodes) & (self._v.priority == priority)).sum()
             missing = int(pods[priority] - self._v.aside[priority] - placed)
@@ -73,8 +73,8 @@ class Insertion:
     def _return(self, tabu: Tabu, pods: Codes) -> None:
         """Put pods back on their current nodes as far as there is still room."""
         for pod in pods.tolist():
-            if self._v.home[pod] >= 0 and tabu.fits(pod, int(self._v.home[pod])):
-                tabu.move(pod, int(self._v.home[pod]))
+            if self._v.current[pod] >= 0 and tabu.fits(pod, int(self._v.current[pod])):
+                tabu.move(pod, int(self._v.current[pod]))
 
     def _outside(self, tabu: Tabu, priority: int) -> list[int]:
         """The pods of a priority without a place, the smallest first."""

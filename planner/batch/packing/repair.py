@@ -62,7 +62,7 @@ class PackingRepair:
     def _squeeze(self, nodes: Codes, wanted: Counter[int], on: dict[int, Counter[int]]) -> None:
         """Bring as many of the wanted pods as possible to some nodes; those that came are wanted no more."""
         room = _Nodes(self._pending, nodes, wanted, on, self._capped, self._room)
-        tabu = Tabu(room, room.at, 0, self._meter.effort.tabu, home=0.0)
+        tabu = Tabu(room, room.at, 0, self._meter.effort.tabu, stay=0.0)
         hopeless: set[int] = set()
         for pod in range(room.static, room.pods):
             template = room.templates[room.of[pod]]
@@ -118,7 +118,7 @@ class _Nodes(Units):
         self.of, self.at = np.array(of, np.intp), np.array(at, np.intp)
         self.free = np.maximum(self.free, 0)
         self.wanted = requests[:, rows][self.of]
-        self.home = np.full(len(of), -1, np.intp)
+        self.current = np.full(len(of), -1, np.intp)
         # No two pods outside are alike, so that none takes the place of another.
         self.priority = np.maximum(np.arange(len(of)) - self.static + 1, 0)
         self.allowed = self._most > 0

@@ -22,11 +22,11 @@ class Tabu:
     """Where each pod is, the node after the last standing for outside, and the load of every node."""
 
     def __init__(
-        self, vectors: Units, at: Codes, seed: int, effort: TabuEffort, home: float | None = None
+        self, vectors: Units, at: Codes, seed: int, effort: TabuEffort, stay: float | None = None
     ) -> None:
         self._v = vectors
         self._effort = effort
-        self._home = effort.home if home is None else home
+        self._stay = effort.stay if stay is None else stay
         self._random = np.random.default_rng(seed)
         outside = np.full((1, vectors.wanted.shape[1]), np.inf)
         self._free: Floats = np.vstack([vectors.free, outside])
@@ -114,10 +114,10 @@ class Tabu:
         without = self._over(load[node] - wanted, free[node])
         within = self._over(load[:-1] + wanted[:, np.newaxis], free[:-1])
         change = without[:, np.newaxis] + within - over[node] - over[:-1]
-        homes = v.home[mine][:, np.newaxis]
-        change += self._home * ((homes == node) * 1.0 - (homes == np.arange(v.nodes)))
+        current = v.current[mine][:, np.newaxis]
+        change += self._stay * ((current == node) * 1.0 - (current == np.arange(v.nodes)))
         barred = (self._until[mine, :-1] > self._turn) & (change >= needed)
-        change[barred | ~v.allowed[v.of[mine]] & (homes != np.arange(v.nodes))] = _NEVER
+        change[barred | ~v.allowed[v.of[mine]] & (current != np.arange(v.nodes))] = _NEVER
         change[:, node] = _NEVER
         return self._shaken(change)
 
@@ -129,9 +129,9 @@ class Tabu:
         here = self._over(load[node] - more, free[node])
         elsewhere = self._over(load[there] + more, free[there])
         change = here + elsewhere - over[node] - over[there]
-        homes, other_homes = v.home[mine][:, np.newaxis], v.home[others]
-        change += self._home * ((homes == node) * 1.0 - (homes == there))
-        change += self._home * ((other_homes == there) * 1.0 - (other_homes == node))
+        current, others_current = v.current[mine][:, np.newaxis], v.current[others]
+        change += self._stay * ((current == node) * 1.0 - (current == there))
+        change += self._stay * ((others_current == there) * 1.0 - (others_current == node))
         barred = self._until[mine][:, there] > self._turn
         barred |= self._until[others, node] > self._turn
         barred &= change >= needed
@@ -147,9 +147,9 @@ class Tabu:
         v = self._v
         outside = there == v.nodes
         inside = np.where(outside, 0, there)
-        homes = v.home[mine][:, np.newaxis]
-        goes = v.allowed[v.of[mine]][:, inside] | (homes == there)
-        comes = v.allowed[v.of[others], node] | (v.home[others] == node)
+        current = v.current[mine][:, np.newaxis]
+        goes = v.allowed[v.of[mine]][:, inside] | (current == there)
+        comes = v.allowed[v.of[others], node] | (v.current[others] == node)
         equal = v.priority[mine][:, np.newaxis] == v.priority[others]
         allowed: Mask = np.where(outside, equal, goes) & comes
         return allowed

@@ -26,12 +26,12 @@ class Arrangement:
 class Units:
     """Pods with what each wants, nodes with what they have, and which may go where.
 
-    `of` is the kind of every pod, a row of `allowed`; `home` the node it runs on, -1 for none.
+    `of` is the kind of every pod, a row of `allowed`; `current` the node it runs on, -1 for none.
     Amounts are whole numbers as floats, exact as long as they stay below 2**53.
     """
 
     of: Codes
-    home: Codes
+    current: Codes
     wanted: Floats
     free: Floats
     priority: Ints
@@ -59,7 +59,7 @@ class Vectors(Units):
         rows = np.flatnonzero(amounts.any(axis=0))
         free = (problem.allocatable - state.used)[rows].T.astype(np.float64)
         self.closed = self._closed(amounts[:, rows], free)
-        self.of, self.home = self._units()
+        self.of, self.current = self._units()
         self.aside = self._aside()
         self.wanted = amounts[self.of][:, rows]
         self.free = np.maximum(free, 0)
@@ -77,18 +77,18 @@ class Vectors(Units):
 
     def _units(self) -> tuple[Codes, Codes]:
         """The template, by position, and the current node of every pod that takes part."""
-        of, home = [], []
+        of, current = [], []
         for position, number in enumerate(self._templates):
-            homes = [
+            there = [
                 node
                 for node, pods in self._pending.running.get(number, {}).items()
                 for _ in pods
                 if not self.closed[node]
             ]
-            pods = [*homes, *[-1] * len(self._pending.pods[number])]
+            pods = [*there, *[-1] * len(self._pending.pods[number])]
             of += [position] * len(pods)
-            home += pods
-        return np.array(of, np.intp), np.array(home, np.intp)
+            current += pods
+        return np.array(of, np.intp), np.array(current, np.intp)
 
     def _aside(self) -> dict[int, int]:
         """For every priority how many pods run on closed nodes, where they stay out of all this."""
@@ -123,10 +123,10 @@ class Vectors(Units):
         """The node of each pod in an arrangement, `nodes` for none; pods that stay are where they run."""
         coming, staying = Counter(arrangement.coming), Counter(arrangement.staying)
         at = np.full(self.pods, self.nodes, np.intp)
-        for pod, (position, home) in enumerate(zip(self.of.tolist(), self.home.tolist(), strict=True)):
-            if staying[self._templates[position], home] > 0:
-                staying[self._templates[position], home] -= 1
-                at[pod] = home
+        for pod, (position, current) in enumerate(zip(self.of.tolist(), self.current.tolist(), strict=True)):
+            if staying[self._templates[position], current] > 0:
+                staying[self._templates[position], current] -= 1
+                at[pod] = current
         targets: dict[int, list[int]] = {}
         for (number, node), pods in sorted(coming.items(), reverse=True):
             targets.setdefault(number, []).extend([node] * pods)

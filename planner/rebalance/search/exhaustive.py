@@ -87,12 +87,12 @@ class Placements:
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
         self._judge, self._hole = cache(self._judged), cache(self._without_one)
         node_of = trial.problem.node_of
-        self._standing = [
+        self._placed = [
             [[pod for pod in kind.pods if node_of[pod] == node] for node in range(self._nodes)]
             for kind in self.kinds
         ]
         self._spare: list[list[int]] = [[] for _ in self.kinds]
-        self._now = bytes(len(pods) for rows in self._standing for pods in rows)
+        self._now = bytes(len(pods) for rows in self._placed for pods in rows)
         self._quotas = [*self._limits(evaluator.limits())]
         counted = {place for quotas in self._quotas for place, _ in quotas}
         self.start: Placement = self._now + bytes(len(counted))
@@ -137,7 +137,7 @@ class Placements:
         if self._landings is None:
             return True
         self._take(placement[: len(self._now)])
-        pod = self._standing[step.kind][step.source][-1]
+        pod = self._placed[step.kind][step.source][-1]
         return self._landings.of(Move(pod, step.source, step.target)) is not None
 
     def named(self, steps: Iterable[PlacementStep]) -> list[Move]:
@@ -176,15 +176,15 @@ class Placements:
             place for place, (now, then) in enumerate(zip(self._now, counts, strict=True)) if now != then
         ]
         for place in changed:
-            standing, spare = self._standing[place // nodes][place % nodes], self._spare[place // nodes]
-            while len(standing) > counts[place]:
-                spare.append(standing.pop())
+            placed, spare = self._placed[place // nodes][place % nodes], self._spare[place // nodes]
+            while len(placed) > counts[place]:
+                spare.append(placed.pop())
                 state.unbind(spare[-1])
         for place in changed:
-            standing, spare = self._standing[place // nodes][place % nodes], self._spare[place // nodes]
-            while len(standing) < counts[place]:
-                standing.append(spare.pop())
-                state.bind(standing[-1], place % nodes)
+            placed, spare = self._placed[place // nodes][place % nodes], self._spare[place // nodes]
+            while len(placed) < counts[place]:
+                placed.append(spare.pop())
+                state.bind(placed[-1], place % nodes)
         state.forget_history()
         self._now = counts
 

@@ -60,7 +60,7 @@ def _entry(make: Callable[[Evaluator], Neighbourhood], sought: str, *sizes: Size
     return _Entry(make, sought, frozenset(sizes or Size))
 
 
-def _glance(evaluator: Evaluator) -> Neighbourhood:
+def _preview(evaluator: Evaluator) -> Neighbourhood:
     tiny = evaluator.size is Size.TINY
     return TriedOut(evaluator, effort.TINY_PREVIEW_WORK if tiny else effort.SMALL_PREVIEW_WORK)
 
@@ -69,7 +69,7 @@ def _glance(evaluator: Evaluator) -> Neighbourhood:
 NEIGHBOURHOODS: Sequence[_Entry] = (
     _entry(Greedy, "moves that the scheduler makes by itself"),
     _entry(Chained, "chains of moves that make room", Size.LARGE),
-    _entry(_glance, "better moves by trying out all of them", Size.TINY, Size.SMALL),
+    _entry(_preview, "better moves by trying out all of them", Size.TINY, Size.SMALL),
     _entry(LowerBounds, "bounds on the moves"),
     _entry(Chained, "chains of moves that make room", Size.SMALL),
     _entry(ModelOfAllNodes, "better moves with a model of all nodes", Size.TINY, Size.SMALL),

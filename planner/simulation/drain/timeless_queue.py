@@ -70,11 +70,11 @@ class TimelessQueue(SchedulingQueue):
             if not pods.size:
                 return
             self._put_back()
-        standing = np.arange(self._first, self._first + self._together.size)
+        held = np.arange(self._first, self._first + self._together.size)
         turn = _turns(
             np.concatenate((self._refusals, refusals)),
             np.concatenate((self._priorities, priorities)),
-            np.concatenate((standing, orders)),
+            np.concatenate((held, orders)),
         )
         self._together = np.concatenate((self._together, pods))[turn]
         self._priorities = np.concatenate((self._priorities, priorities))[turn]

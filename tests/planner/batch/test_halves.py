@@ -32,7 +32,7 @@ Placed = Counter[Step]
 
 def walked(pending: Pending, draw: Random) -> tuple[Placed, Placed]:
     """Which pods stay and which have come after some evictions, within budgets, and admissible binds."""
-    homes = dict(pending.homes())
+    homes = dict(pending.current_nodes())
     gone = {pod for pod in homes if draw.random() < 0.4}
     for covered, allowed in pending.budgets:
         gone -= set(sorted(gone & covered)[allowed:])

@@ -146,7 +146,7 @@ def test_nor_after_evictions(number: int, make: Callable[[int], list[Object]]) -
     promised = promises(pending)
     for _ in range(5):
         mark, waiting = pending.state.mark(), [pod for pods in pending.pods.values() for pod in pods]
-        for pod_, home in pending.homes():
+        for pod_, home in pending.current_nodes():
             if draw.random() < 0.5:
                 pending.state.bind(pod_, home)
             else:
@@ -238,7 +238,7 @@ def test_a_shared_volume_on_a_node_that_is_over_its_limit() -> None:
 def assert_leaving_only_helps(objects: list[Object], seed: int) -> None:
     """Some of the running pods leave: what was accepted by rules that want no pods still is."""
     pending, draw = Pending(Problem(Cluster.from_objects(objects)), moves=True), Random(seed)
-    mark, homes = pending.state.mark(), list(pending.homes())
+    mark, homes = pending.state.mark(), list(pending.current_nodes())
     rules = [
         (plugin, pending.template(t))
         for t in pending.pods

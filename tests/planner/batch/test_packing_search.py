@@ -125,9 +125,9 @@ def test_covers_decide_as_a_plain_model(
 class _Pods(Units):
     """Pods that may go anywhere, each of a kind of its own."""
 
-    def __init__(self, wanted: np.ndarray, free: np.ndarray, home: np.ndarray | None = None) -> None:
+    def __init__(self, wanted: np.ndarray, free: np.ndarray, current: np.ndarray | None = None) -> None:
         self.of = np.arange(len(wanted))
-        self.home = np.full(len(wanted), -1, np.intp) if home is None else home
+        self.current = np.full(len(wanted), -1, np.intp) if current is None else current
         self.wanted, self.free = wanted, free
         self.priority = np.zeros(len(wanted), np.int64)
         self.allowed = np.ones((len(wanted), len(free)), np.bool_)
