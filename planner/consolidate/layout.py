@@ -19,6 +19,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
+from planner.state.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,11 @@ class Reserve:
     @classmethod
     def of(cls, problem: Problem, movable: Movable, thousandths: int) -> Reserve:
         """So many thousandths of every resource of the nodes that are kept are to be free."""
-        used = np.zeros_like(problem.allocatable)
-        going = used.copy()
-        for pod in np.flatnonzero(problem.node_of >= 0).tolist():
-            requests, node = problem.template(pod).requests, problem.node_of[pod]
-            used[:, node] += requests
-            if not movable.weights[pod] and goes_with_its_node(problem, pod):
-                going[:, node] += requests
+        state = State(problem)
+        staying = np.flatnonzero((problem.node_of >= 0) & (movable.weights == 0)).tolist()
+        going = state.load_of(np.array([pod for pod in staying if goes_with_its_node(problem, pod)], np.intp))
         usable = (1000 - thousandths) * problem.allocatable
-        return cls((usable - 1000 * used).sum(axis=1), usable - 1000 * going)
+        return cls((usable - 1000 * state.used).sum(axis=1), usable - 1000 * going)
 
     def lacks(self, removed: Mask) -> bool:
         """Whether too little is free without some nodes."""

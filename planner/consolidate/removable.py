@@ -2,8 +2,8 @@
 
 A node goes when every pod that it holds may be evicted and finds another node; pods of DaemonSets, mirror
 pods and pods that end already go with it.  Control-plane nodes stay unless the user names them, and so do
-nodes that an annotation keeps, and nodes whose kubelet does not answer while they hold pods: evictions do
-not end there.
+nodes that an annotation keeps, nodes whose kubelet does not answer while they hold pods, as evictions do not
+end there, and nodes that a preemptor waits for.
 """
 
 from __future__ import annotations
@@ -64,15 +64,18 @@ class Removable:
     @classmethod
     def of(cls, problem: Problem, movable: Movable, prices: Ints, choice: NodeChoice) -> Removable:
         """The nodes of a problem, given which of its pods may move."""
-        holders = _holders(problem, movable)
+        holders, promised = _holders(problem, movable), _promised(problem)
+        occupied = np.isin(np.arange(problem.nodes.size), problem.node_of).tolist()
         kept: dict[int, StayingNode] = {}
         for number, node in enumerate(problem.nodes.nodes):
-            reason = _why_kept(node, choice, holds_pods=number in holders or _has_pods(problem, number))
+            reason = _why_kept(node, choice, holds_pods=occupied[number])
             if reason:
                 kept[number] = StayingNode(reason)
             elif number in holders:
                 pod = holders[number]
                 kept[number] = StayingNode(f"holds a pod that stays: {movable.reasons[pod]}", pod)
+            elif number in promised:
+                kept[number] = StayingNode("a pending pod is nominated to it", promised[number])
         mask = problem.nodes.every.copy()
         mask[[*kept]] = False
         return cls(mask, prices, kept)
@@ -109,8 +112,11 @@ def _holders(problem: Problem, movable: Movable) -> dict[int, int]:
     return found
 
 
-def _has_pods(problem: Problem, node: int) -> bool:
-    return bool((problem.node_of == node).any())
+def _promised(problem: Problem) -> dict[int, int]:
+    """For every node to which pending pods are nominated, the first of them: it comes when room is made."""
+    nominated = ((pod, problem.pods[pod].status.nominated_node_name) for pod in problem.queue())
+    index = problem.nodes.index
+    return {index[name]: pod for pod, name in reversed([*nominated]) if name in index}
 
 
 def _why_kept(node: Node, choice: NodeChoice, *, holds_pods: bool) -> str:

@@ -188,6 +188,18 @@ def test_what_holds_a_node_is_told() -> None:
     assert all(row.wave == 0 for row in plan.removed)
 
 
+def test_a_node_that_a_preemptor_waits_for_stays() -> None:
+    """What went wrong: the node that it is nominated to was said to go, as nothing ran on it any more."""
+    found = cluster(
+        node("n1"), node("n2"), pod("waits", priority=5, nominated="n1"), pod("others", nominated="n9")
+    )
+    plan = consolidate(found)
+    assert [row.node for row in plan.removed] == ["n2"]
+    assert [(row.node, row.pod, row.reason) for row in plan.kept] == [
+        ("n1", "default/waits", "a pending pod is nominated to it")
+    ]
+
+
 def test_control_plane_nodes_go_only_when_they_are_named() -> None:
     """Empty or not."""
     labels = {"node-role.kubernetes.io/control-plane": ""}
