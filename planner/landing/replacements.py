@@ -137,7 +137,9 @@ class PossibleNodes:
     def finds_room(self, inside: Mask, histogram: OccupancyHistogram, options: Collection[Option]) -> bool:
         """Whether one of the options has room inside for certain, wherever the uncertain replacements are."""
         cells, cell_of = {cell for cell, _ in options}, self.coupled.cell_of
-        nodes = np.flatnonzero(inside & np.isin(cell_of, [*cells]))
+        allowed = np.zeros(len(histogram), np.bool_)
+        allowed[[*cells]] = True
+        nodes = np.flatnonzero(inside & allowed[cell_of])
         numbers, least = np.bincount(cell_of[nodes], minlength=len(histogram)), 0
         for cell in cells:
             shut = sum(number for level, number in histogram[cell] if (cell, level) not in options)

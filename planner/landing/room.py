@@ -118,6 +118,8 @@ class WaveRoom:
 
     def is_enough(self, need: Replacement, nodes: Codes, least: int) -> bool:
         """Whether a pod finds room for certain on some nodes, of which at least so many are open to it."""
+        if least > len(self.uncertain_pods) + len(need.same_wave):
+            return True
         near = self._near(nodes, need.same_wave)
         # A replacement is on one node, and closes at most that one, by room or by counts.
         if least > len(near) or not need.room_alone:

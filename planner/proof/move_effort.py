@@ -20,7 +20,7 @@ SEQUENCES_OF_MOVES = 8
 #: So many pods of a domain are tried before it is given up: those after them are seldom different.
 PODS_OF_A_DOMAIN = 8
 #: So many gaps are tried for a pod, so many nodes that bystanders can open, and so many bystanders of each.
-CHAIN_GAPS, CHAIN_OPENED, CHAIN_TOGETHER = 4, 20, 48
+CHAIN_GAPS, CHAIN_OPENED, CHAIN_TOGETHER = 4, 3, 48
 #: How many pods of a domain are tried with chains: each asks for every node.
 CHAIN_PODS = 2
 #: Gaps that differ by less than this part of a pod are equally tight.

@@ -18,8 +18,10 @@ Once all pods left are of about one size it no longer matters which of them is w
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import chain, islice
 
 import numpy as np
@@ -40,6 +42,7 @@ class LargestFirst:
         classes = {t: math.frexp(float(trial.sizes[t]))[1] for t in {*template_of.values()}}
         #: Pods of about the same size are of one class.
         self._size_of = {pod: classes[template] for pod, template in template_of.items()}
+        self._nodes = cache(self._nodes_of)
 
     def size(self, move: Move) -> int:
         """The class of a pod's size."""
@@ -51,8 +54,15 @@ class LargestFirst:
 
     def near(self, move: Move, node: int) -> Mask:
         """The nodes in the same domains as a node, for the constraints of a move's pod."""
-        domains = self._trial.domains(self._trial.template(move.pod))
-        found: Mask = domains == domains[node]
+        return self._nodes(*self._domain(move, node))
+
+    def _domain(self, move: Move, node: int) -> tuple[int, int]:
+        """The template of a move's pod, and the number of a node's domains."""
+        template = self._trial.template(move.pod)
+        return template, int(self._trial.domains(template)[node])
+
+    def _nodes_of(self, template: int, number: int) -> Mask:
+        found: Mask = self._trial.domains(template) == number
         return found
 
     def groups(self, ready: Iterable[Move], left: Sequence[Move]) -> list[list[Move]]:
@@ -94,16 +104,18 @@ class LargestFirst:
 
     def _needed_by_larger(self, left: Iterable[Move]) -> dict[int, Mask]:
         """For every class the nodes to whose domains more pods of a larger one are to come than to leave."""
-        nodes = self._trial.problem.nodes
-        coming: dict[int, Ints] = {}
+        coming: dict[int, Counter[tuple[int, int]]] = {}
         for move in left:
-            balance = coming.setdefault(self.size(move), np.zeros(nodes.size, np.int64))
-            balance += self.near(move, move.target)
-            balance -= self.near(move, move.source)
-        found, needed = dict[int, Mask](), nodes.none
-        for size in sorted(coming, reverse=True):
+            counts = coming.setdefault(self.size(move), Counter())
+            counts[self._domain(move, move.target)] += 1
+            counts[self._domain(move, move.source)] -= 1
+        found, needed = dict[int, Mask](), self._trial.problem.nodes.none
+        for size, counts in sorted(coming.items(), reverse=True):
             found[size] = needed
-            needed = needed | (coming[size] > 0)
+            balance = np.zeros(len(needed), np.int64)
+            for domain, number in counts.items():
+                balance += number * self._nodes(*domain)
+            needed = needed | (balance > 0)
         return found
 
 

@@ -6,8 +6,9 @@ Large pods go first, as long as the gaps are large.  `AlternativeNodes` has the 
 is free on them; `Openings` the full nodes on which bystanders can make room.
 
 Bystanders that make room for bystanders, up to three deep, changed no total on clusters 99 % full; nor did
-nodes that were opened for several pods at once.  Asking beforehand which bystanders have a gap to go to, and
-then opening 3 nodes and not 20, left 71 pods more on 700 nodes 99.5 % full, in as much time.
+nodes that were opened for several pods at once.  Where it is not asked beforehand which bystanders have a
+gap to go to, 700 nodes 99.5 % full have 21 pods too many at the end, not 92; but 5,000 nodes 99 % full take
+418 moves with 16 pins in 14 s, not 412 with 8 in 6 s.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class AlternativeNodes:
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
         self._open: ArrayCache[Mask] = ArrayCache(trial.problem.nodes.size)
+        self._roomy: dict[bytes, Mask] = {}
+        self._version = -1
 
     def open_to(self, pod: int) -> Mask:
         """The nodes that all filters but the one for room accept once the pod has left its own node."""
@@ -56,8 +59,24 @@ class AlternativeNodes:
 
     def roomy(self, template: int) -> Mask:
         """The nodes with room for a pod of a template now."""
-        mask: Mask = np.all(self.spare(template, self._trial.free()) >= 0, axis=0)
-        return mask
+        if self._version != self._trial.state.version:
+            self._roomy.clear()
+            self._version = self._trial.state.version
+        key = self._trial.wanted[template].tobytes()
+        found = self._roomy.get(key)
+        if found is None:
+            self._roomy[key] = found = np.all(self.spare(template, self._trial.free()) >= 0, axis=0)
+        return found
+
+    def gaps(self) -> tuple[Codes, Mask]:
+        """The nodes that may have room for a pod of some template, and per template which of them have."""
+        free = np.maximum(self._trial.free(), 0)
+        nodes = np.flatnonzero((free >= self._trial.wanted.min(axis=0)[:, np.newaxis]).all(axis=0))
+        fits: Mask = np.ones((len(self._trial.wanted), len(nodes)), np.bool_)
+        for row, amounts in enumerate(self._trial.wanted.T):
+            if amounts.any():
+                fits &= amounts[:, np.newaxis] <= free[row, nodes]
+        return nodes, fits
 
     def spare(self, template: int, free: Ints) -> Ints:
         """What would be left of free amounts, for the resources that a template requests."""
@@ -67,7 +86,7 @@ class AlternativeNodes:
 
 
 class Openings:
-    """Finds nodes on which bystanders can make room, and which of them leave first.
+    """Finds nodes on which bystanders that have a gap to go to can make room, and who leaves them first.
 
     A bystander may go from where it is at first, and then no more.
     """
@@ -77,11 +96,29 @@ class Openings:
         self._elsewhere = elsewhere
         #: The node that every bystander may leave; -2 for other pods.
         self._from = np.where(bystanders, trial.state.node_of, -2)
+        self._goes: Mask | None = None
+        pods = np.flatnonzero(bystanders)
+        kinds, groups = trial.problem.template_of[pods], np.zeros(len(pods), np.int64)
+        for kind in np.unique(kinds).tolist():
+            mine = kinds == kind
+            groups[mine] = trial.domains(kind)[trial.state.node_of[pods[mine]]]
+        #: For every pod an index of its template and source domains; -1 if it may not go.
+        self._pair = np.full(len(bystanders), -1, np.int64)
+        self._pair[pods] = np.unique(kinds * (groups.max(initial=0) + 1) + groups, return_inverse=True)[1]
+
+    def _may_go(self) -> Mask:
+        """The pods that may still be moved."""
+        found: Mask = self._from == self._trial.state.node_of
+        return found
+
+    def renew(self) -> None:
+        """Forget where pods might go; it is worked out again when needed."""
+        self._goes = None
 
     def of(self, template: int, good: Mask, source: int) -> Iterator[int]:
         """Good nodes but the source that bystanders can open; where the fewest have to go comes first."""
         state, kinds = self._trial.state, self._trial.problem.template_of
-        pods = np.flatnonzero(self._from == state.node_of)
+        pods = np.flatnonzero(self._may_go() & self._can_go())
         pods = pods[good[state.node_of[pods]] & (kinds[pods] != template) & (state.node_of[pods] != source)]
         nodes = state.node_of[pods]
         order = np.lexsort((-self._trial.sizes[kinds[pods]], nodes))
@@ -97,6 +134,19 @@ class Openings:
         before = np.concatenate([np.zeros((len(total), 1), np.int64), total], axis=1)
         found: Ints = self._trial.free()[:, nodes] + total - before[:, np.searchsorted(nodes, nodes)]
         return found
+
+    def _can_go(self) -> Mask:
+        """For every pod whether there was a node with room for it when last looked for."""
+        if self._goes is None:
+            gaps, fits = self._elsewhere.gaps()
+            answers = np.zeros(int(self._pair.max(initial=-1)) + 2, np.bool_)
+            pods = np.flatnonzero(self._may_go())
+            pairs, first = np.unique(self._pair[pods], return_index=True)
+            for pair, pod in zip(pairs.tolist(), pods[first].tolist(), strict=True):
+                room = fits[self._trial.template(pod)]
+                answers[pair] = room.any() and (self._elsewhere.open_to(pod)[gaps] & room).any()
+            self._goes = answers[self._pair]
+        return self._goes
 
     def bystander(self, template: int, node: int, tried: set[int]) -> int | None:
         """The next pod to leave a node: the smallest that alone makes enough room, else the largest."""
@@ -183,6 +233,7 @@ class Chains:
                 found = self._into_gap(pod, good) or (self._opened(pod, good) if opens else [])
                 if found and (most is None or len(found) <= most) and self._limits.allow(found):
                     self._limits.remember(found)
+                    self._openings.renew()
                     return found
                 self._state.rollback(mark)
         return []

@@ -2,8 +2,7 @@
 
 The table `NEIGHBOURHOODS` says which are used for which clusters.  What each is worth, as totals without it:
 pods too many / moves / proved stages; measured when the solver was also asked about the nodes nearest to
-having room, which changed no total, and when chains opened 3 nodes where they open 20 now. Since then,
-without exchanges: 16 and not 11 too many in 28 next to full, 111 and not 21 in one of 700 nodes at 99.5 %.
+having room, which changed no total.
 
 | without | 58 small ones next to full | 409 tiny ones | 11 of 300 to 2,000 nodes, 97 to 99.5 % full |
 |---|---|---|---|
