@@ -30,6 +30,10 @@ class Profile:
         """Whether a filter has a say."""
         return plugin not in self.off and "*" not in self.off
 
+    def has(self, plugin: str) -> bool:
+        """Whether it runs a plugin as a filter or as a score."""
+        return plugin not in self.absent
+
     def ignores(self, resource: str) -> bool:
         """Whether no plugin looks at a resource; only extended ones can be ignored."""
         group, _, name = resource.partition("/")
@@ -50,14 +54,7 @@ def profile_of(profiles: Mapping[str, Profile], pod: Object) -> Profile | None:
 
 def _read(item: Object) -> Profile:
     plugins = item.get("plugins") or {}
-    off, unscored = (
-        {
-            plugin["name"]
-            for point in (own, "multiPoint")
-            for plugin in (plugins.get(point) or {}).get("disabled") or ()
-        }
-        for own in ("filter", "score")
-    )
+    off, unscored = (_disabled(plugins, point) for point in ("filter", "score"))
     args: dict[str, dict[str, Any]] = {
         config["name"]: config.get("args") or {} for config in item.get("pluginConfig") or ()
     }
@@ -72,6 +69,15 @@ def _read(item: Object) -> Profile:
         frozenset(fit.get("ignoredResourceGroups") or ()),
         tuple(spread.get("defaultConstraints") or ()) if listed else (),
     )
+
+
+def _disabled(plugins: Object, point: str) -> set[str]:
+    """The plugins that are disabled at a point; what is enabled there is stronger."""
+    off, on = (
+        {plugin["name"] for at in points for plugin in (plugins.get(at) or {}).get(key) or ()}
+        for key, points in (("disabled", (point, "multiPoint")), ("enabled", (point,)))
+    )
+    return off - on
 
 
 def defaulted(profile: Profile, pod: Object, owner: Object | None) -> list[Object]:

@@ -55,7 +55,7 @@ class SoftStages:
         )
 
     def preferred(self, state: State) -> int:
-        """The weights of the terms that pods of the batch have met."""
+        """The weights of the terms that pods of the batch have met, where their profile has the plugin."""
         total = 0
         for number, terms in zip(self._batch, self._affinities, strict=True):
             for node in range(len(self._tiny.names)):
@@ -68,9 +68,13 @@ class SoftStages:
 
     def _affinity(self, number: int) -> list[tuple[int, Callable[[State, int], int]]]:
         kind = self._tiny.kinds[number]
-        found = list(self._node_terms(kind))
-        found += self._pod_terms(number, "podAffinity", 1)
-        found += self._pod_terms(number, "podAntiAffinity", -1)
+        profile = self._tiny.profile(kind)
+        found: list[tuple[int, Callable[[State, int], int]]] = []
+        if profile.has("NodeAffinity"):
+            found += self._node_terms(kind)
+        if profile.has("InterPodAffinity"):
+            found += self._pod_terms(number, "podAffinity", 1)
+            found += self._pod_terms(number, "podAntiAffinity", -1)
         return found
 
     def _node_terms(self, kind: Kind) -> Iterator[tuple[int, Callable[[State, int], int]]]:

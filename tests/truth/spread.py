@@ -158,7 +158,7 @@ class Spread:
         found: dict[str, tuple[Reading, Reading]] = {}
         for number in batch:
             kind = self._tiny.kinds[number]
-            if "PodTopologySpread" in self._tiny.profile(kind).absent:
+            if not self._tiny.profile(kind).has("PodTopologySpread"):
                 continue
             constraints = self._constraints(kind, False)
             keys = [item["topologyKey"] for item in constraints]

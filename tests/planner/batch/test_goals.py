@@ -25,7 +25,20 @@ from planner.batch.pending import Pending
 from planner.documents.plan import PODS_PLACED, PlacementPlan
 from planner.problem.problem import Problem
 from planner.scheduler.order import Step
-from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term, weighted
+from tests.builders import (
+    HOST,
+    SOFT,
+    ZONE,
+    Object,
+    cluster,
+    node,
+    pod,
+    profile,
+    scheduler,
+    spread,
+    term,
+    weighted,
+)
 from tests.planner.batch.enumeration import is_admissible, reachable
 from tests.strategies import clusters, relaxed
 
@@ -128,6 +141,21 @@ def test_the_best_is_found_and_proved(goal: type[SoftGoal]) -> None:
     (stage,) = (stage for stage in plan.objective if stage.name == goal.name)
     assert (stage.value, stage.bound, stage.proved) == (best, best, True)
     assert mistakes(plan, outcomes(found, shape)) == []
+
+
+@pytest.mark.parametrize("point", ["filter", "score", "multiPoint"])
+@pytest.mark.parametrize(
+    ("goal", "plugin"), [(Preferences, "InterPodAffinity"), (SpreadSkew, "PodTopologySpread")]
+)
+def test_what_pods_prefer_counts_where_their_profile_runs_the_plugin(
+    goal: type[SoftGoal], plugin: str, point: str
+) -> None:
+    """As a filter or as a score; the stage is left out where a profile has it at neither."""
+    objects, shape, _ = TELLING[goal]
+    plan = solve(
+        cluster(*objects, scheduler(profile(plugins={point: {"disabled": [{"name": plugin}]}}))), prefer=shape
+    )
+    assert (goal.name in [stage.name for stage in plan.objective]) == (point != "multiPoint")
 
 
 @pytest.mark.parametrize("goal", TELLING, ids=lambda goal: goal.name)
