@@ -78,7 +78,7 @@ class _SoftSpread(SoftGoal):
         rules: dict[Any, Rule] = {}
         for number in pending.pods:
             for family in pending.framework(number).profile.of(PodTopologySpread):
-                rules |= {rule.identity: rule for rule in family.wished((pending.template(number),))}
+                rules |= {rule.identity: rule for rule in family.soft_rules((pending.template(number),))}
         self.rules = tuple(rules.values())
 
 

@@ -59,12 +59,12 @@ def _placed(cluster: Cluster, manifests: Snapshot, copies: int) -> tuple[SetCapa
     number_of = {name: number for number, names in enumerate(own) for name in names}
     scheduler = Scheduler(problem)
     scheduler.restore_nominations(scheduler.queue)
-    turns: list[list[int]] = [[] for _ in range(copies + 1)]
+    pods_by_copy: list[list[int]] = [[] for _ in range(copies + 1)]
     for pod in scheduler.queue:
-        turns[number_of.get(problem.pods[pod].namespace, -1) + 1].append(pod)
-    if not turns[1]:
+        pods_by_copy[number_of.get(problem.pods[pod].namespace, -1) + 1].append(pod)
+    if not pods_by_copy[1]:
         raise InputError(["--set: the manifests make no pods"])
-    for number, pods in enumerate(turns):
+    for number, pods in enumerate(pods_by_copy):
         for pod in pods:
             decision = scheduler.take(pod)
             scheduler.state.forget_history()
@@ -75,7 +75,7 @@ def _placed(cluster: Cluster, manifests: Snapshot, copies: int) -> tuple[SetCapa
                     pods=len(pods), more=number - 1, pod=name, message=decision.message, limited_by=limited
                 )
                 return found, len(pods)
-    return None, len(turns[1])
+    return None, len(pods_by_copy[1])
 
 
 def copied(manifests: Snapshot, number: int) -> Snapshot:

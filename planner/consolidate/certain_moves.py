@@ -103,7 +103,7 @@ class CertainMoves:
         for pod, source in pods:
             open_yet = source not in refused and not self._is_enough()
             planned = open_yet and self._is_planned(self._trial.template(pod), target)
-            found = self._in_company(Move(pod, source, target)) if planned else None
+            found = self._beside_others(Move(pod, source, target)) if planned else None
             if found is None:
                 refused.add(source)
                 yield pod, source
@@ -222,13 +222,13 @@ class CertainMoves:
 
     def _to(self, move: Move) -> CertainMove | None:
         """The move to its target, while others are under way if that can be, else alone."""
-        found = self._in_company(move)
+        found = self._beside_others(move)
         if found is not None:
             return found
         landing = self._landings.of(move)
         return None if landing is None else CertainMove(landing, alone=True)
 
-    def _in_company(self, move: Move) -> CertainMove | None:
+    def _beside_others(self, move: Move) -> CertainMove | None:
         """The move to its target, pinned or with other nodes cordoned, whatever else is under way."""
         landing = self._landings.pinned(move)
         if landing is not None:

@@ -115,7 +115,7 @@ class AppliedSimulation(Simulation):
     """The workloads that are rolled out."""
 
 
-class CourseStep(DocumentPart):
+class ScalingStep(DocumentPart):
     """A number of replicas, and what had become of the workload when nothing moved any more."""
 
     replicas: int
@@ -139,7 +139,7 @@ class ScalingPath(DocumentPart):
     """The namespace of the workload."""
     workload: str
     """The workload."""
-    steps: tuple[CourseStep, ...]
+    steps: tuple[ScalingStep, ...]
     """One number of replicas after the other."""
 
 

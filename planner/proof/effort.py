@@ -101,7 +101,7 @@ class CellEffort:
     #: Pods change places among so many nodes: among more, an iteration takes too long.
     repair_nodes: int = 48
     #: So many iterations for each pod left over: beyond that, what is found no longer pays.
-    repair_turns: int = 80
+    repair_iterations: int = 80
     #: All repairs of one try together: something, and more for every pod.
     repair_work: float = 1.0
     #: All packing anew: something, and more for every pod.
@@ -127,9 +127,9 @@ class TabuEffort:
     #: Shakes changes that are equally good, far below any real difference.
     noise: float = 1e-6
     #: Iterations to repair all pods at once: longer runs seldom end better than new ones.
-    turns_at_once: int = 250
+    iterations_at_once: int = 250
     #: Iterations to fit one more pod in, for the same reason.
-    turns_for_one: int = 250
+    iterations_for_one: int = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class FillingEffort:
     #: Which pods stay outside is shaken by so much of their size.
     shake: float = 0.15
     #: Iterations for the loose nodes.
-    turns: int = 600
+    iterations: int = 600
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,16 +112,16 @@ def failures(
 
 def _end(timeline: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, soft: bool) -> Iterator[str]:
     """A line if constraints end otherwise than they do where the smallest name wins ties."""
-    found = _standing(timeline, soft=soft)
+    found = _too_many(timeline, soft=soft)
     for wave in waves:
         timeline.put_all((landing.move for landing in wave), Phase.LANDED)
-    planned = _standing(timeline, soft=soft)
+    planned = _too_many(timeline, soft=soft)
     if planned != found:
         ends = f"domains with too many pods: {found[1]}, pods too many: {found[0]}"
         yield f"the plan ends with {ends}, not with {planned[1]} and {planned[0]}"
 
 
-def _standing(timeline: EvictionTimeline, *, soft: bool) -> tuple[int, int, int]:
+def _too_many(timeline: EvictionTimeline, *, soft: bool) -> tuple[int, int, int]:
     """The hard excess in pods, the hard violations in domains, and with `soft` the soft excess, else 0."""
     ledger = timeline.trial.ledger
     return ledger.excess(hard=True), ledger.violations(), ledger.excess(hard=False) if soft else 0

@@ -28,7 +28,7 @@ from models.objects.workload import (
 from planner.whatif.autoscaling import overruled
 from planner.whatif.eviction import noted, without_pods
 from planner.whatif.named import workload_named
-from planner.whatif.victims import by_job, by_replica_set, company_of, moment
+from planner.whatif.victims import by_job, by_replica_set, moment, peers_per_node
 
 #: The field of a Cluster for each kind that has a number of pods.
 FIELDS = {
@@ -173,7 +173,7 @@ def _of_sets(  # noqa: PLR0913, PLR0917 - what a controller looks at, and what i
     """What each of the ReplicaSets of one workload gives up."""
     pods = ByController(cluster.pods)
     live = {item.key: [pod for pod in pods.of(item) if is_live(pod)] for item in sets}
-    peers_on_node = company_of(_related(cluster, pods, related))
+    peers_on_node = peers_per_node(_related(cluster, pods, related))
     shares = _shares(sets, {key: len(found) for key, found in live.items()}, replicas)
     for item in sets:
         if live[item.key]:

@@ -59,7 +59,7 @@ def by_job(pods: Iterable[Pod]) -> list[Pod]:
     return _ordered([_VictimRank.of(pod, (0, 0)) for pod in pods], None)
 
 
-def company_of(related: Iterable[Pod]) -> Mapping[str | None, int]:
+def peers_per_node(related: Iterable[Pod]) -> Mapping[str | None, int]:
     """How many of some live pods are on each node."""
     return Counter(pod.node_name for pod in related)
 

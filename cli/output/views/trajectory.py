@@ -8,7 +8,7 @@ from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBloc
 from cli.output.page import Page, counted
 from cli.output.views.names import workload_line
 from cli.output.views.rollout import ends_of
-from planner.documents.rollout import CourseStep, ScalingPath, Trajectory
+from planner.documents.rollout import ScalingPath, ScalingStep, Trajectory
 
 
 def sections(document: Trajectory, page: Page) -> Iterator[Section]:
@@ -55,7 +55,7 @@ def _stops(path: ScalingPath, runs: int) -> Iterator[Block]:
             yield Sentence(_why(step), indent=2)
 
 
-def _why(step: CourseStep) -> str:
+def _why(step: ScalingStep) -> str:
     return step.message or "its pods do not become ready"
 
 

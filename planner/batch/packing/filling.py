@@ -110,7 +110,7 @@ class Filling:
         for pod in np.argsort(-self._size[left], kind="stable").tolist():
             if not tabu.insert(pod):
                 return False
-        if not tabu.repair(self._effort.turns, self._meter):
+        if not tabu.repair(self._effort.iterations, self._meter):
             return False
         self._at[left] = nodes[tabu.at]
         return True

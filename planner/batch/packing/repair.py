@@ -71,7 +71,7 @@ class PackingRepair:
             before = tabu.at.copy()
             if not (
                 tabu.insert(pod)
-                and tabu.repair(self._meter.effort.cells.repair_turns, self._meter)
+                and tabu.repair(self._meter.effort.cells.repair_iterations, self._meter)
                 and room.within_limits(tabu.at)
             ):
                 tabu.reset(before)

@@ -82,7 +82,7 @@ class PodTopologySpread(Filter, Score):
         labels = self._wanted.spelled_out(template)
         return self._soft.get(template.index, lambda: self._rules(template, SOFT, labels=labels))
 
-    def wished(self, templates: Iterable[Template]) -> list[Rule]:
+    def soft_rules(self, templates: Iterable[Template]) -> list[Rule]:
         """The distinct ScheduleAnyway constraints that manifests or configurations give some templates."""
         found = (
             rule

@@ -107,7 +107,7 @@ class Exchanges:
             t = workload.template
             for domain, outward, inward in workload.traffic():
                 out[t, domain], into[t, domain] = outward, inward
-            leaving.update((t, node) for node in self._standing(workload, out))
+            leaving.update((t, node) for node in self._nodes_left(workload, out))
         coming = dict(self._coming(kinds, leaving, into))
         wants = self._trial.wanted[[kind[0].template for kind in kinds]]
         rows = np.flatnonzero(wants.any(axis=0))
@@ -127,7 +127,7 @@ class Exchanges:
             free={node: free[:, node].tolist() for node in nodes},
         )
 
-    def _standing(self, workload: _Workload, out: _Flows) -> Iterator[int]:
+    def _nodes_left(self, workload: _Workload, out: _Flows) -> Iterator[int]:
         """The nodes of pods that may leave."""
         nodes = self._trial.state.node_of[self._movable.of(workload.template)]
         for node in nodes[workload.constraint.rule.counts.eligible[nodes]].tolist():

@@ -19,7 +19,7 @@ from models.errors import InputError
 from models.objects.custom_workload import is_custom
 from models.objects.workload import Job
 from models.snapshot import Snapshot
-from planner.documents.rollout import CourseStep, RolloutEnd, ScalingPath, Trajectory
+from planner.documents.rollout import RolloutEnd, ScalingPath, ScalingStep, Trajectory
 from planner.proof.clock import is_stop_requested, report_best
 from planner.simulation.rollout.draw import begin
 from planner.simulation.rollout.makers import Rolling
@@ -135,11 +135,11 @@ def _played(
 
 def _steps(
     owner: Rolling, numbers: Sequence[int], draws: Sequence[Sequence[_RestingPoint]]
-) -> Iterator[CourseStep]:
+) -> Iterator[ScalingStep]:
     for step, replicas in enumerate(numbers):
         rests = [rests[step] for rests in draws]
         stopped = next((rest for rest in rests if not rest.completes), None)
-        yield CourseStep(
+        yield ScalingStep(
             replicas=replicas,
             completed=sum(rest.completes for rest in rests),
             message="" if stopped is None else stopped.message,

@@ -30,7 +30,7 @@ class Progress(NamedTuple):
 
 
 #: The progress of every move of a wave.
-Standing = tuple[Progress, ...]
+WaveProgress = tuple[Progress, ...]
 
 
 class Broken(Exception):
@@ -77,32 +77,32 @@ class Wave:
         self._landed = dict(landed)
         self._before = cast.excess.hard(self.pods(tuple(Progress() for _ in moves)))
 
-    def outcome(self, standing: Standing) -> Landed:
+    def outcome(self, all_progress: WaveProgress) -> Landed:
         """Where everything is after the wave."""
-        here = {move.number: progress.node for move, progress in zip(self._moves, standing, strict=True)}
+        here = {move.number: progress.node for move, progress in zip(self._moves, all_progress, strict=True)}
         return tuple(sorted((n, node) for n, node in {**self._landed, **here}.items() if node is not None))
 
     # Where pods are
 
-    def pods(self, standing: Standing) -> dict[str, str | None]:
+    def pods(self, all_progress: WaveProgress) -> dict[str, str | None]:
         """Where pods of the snapshot, or what replaced them, are; None while they are away."""
         found: dict[str, str | None] = {}
         for move in self._cast.moves:
             if move.number in self._landed:
                 found[move.pod] = self._landed[move.number]
-        for move, progress in zip(self._moves, standing, strict=True):
+        for move, progress in zip(self._moves, all_progress, strict=True):
             if progress.old:
                 found[move.pod] = progress.node
         return found
 
-    def _positions(self, standing: Standing) -> dict[str, str | None]:
+    def _positions(self, all_progress: WaveProgress) -> dict[str, str | None]:
         """The same for the scheduler: every pod by its own name, those that terminate as well."""
         found: dict[str, str | None] = {}
         for move in self._cast.moves:
             if move.number in self._landed:
                 found[self._cast.named(move)] = None
                 found[replacement_of(move)] = self._landed[move.number]
-        for name, move, progress in zip(self._names, self._moves, standing, strict=True):
+        for name, move, progress in zip(self._names, self._moves, all_progress, strict=True):
             if progress.old:
                 found[name] = None
             if progress.old == 1:
@@ -113,44 +113,44 @@ class Wave:
 
     # Events
 
-    def next(self, standing: Standing) -> Iterator[tuple[str, Standing]]:
+    def next(self, all_progress: WaveProgress) -> Iterator[tuple[str, WaveProgress]]:
         """Every event that may come next; `Broken` where it must not."""
-        for number, progress in enumerate(standing):
+        for number, progress in enumerate(all_progress):
             move = self._moves[number]
-            if progress.old == 0 and not self._is_held_back(number, standing):
-                yield f"evict {move.pod}", self._with(standing, number, Progress(1))
+            if progress.old == 0 and not self._is_held_back(number, all_progress):
+                yield f"evict {move.pod}", self._with(all_progress, number, Progress(1))
             if progress.old == 1:
-                yield f"end {move.pod}", self._with(standing, number, progress._replace(old=2))
+                yield f"end {move.pod}", self._with(all_progress, number, progress._replace(old=2))
             if progress.made and progress.node is None:
-                yield from self._tried(number, standing)
+                yield from self._tried(number, all_progress)
 
-    def _tried(self, number: int, standing: Standing) -> Iterator[tuple[str, Standing]]:
+    def _tried(self, number: int, all_progress: WaveProgress) -> Iterator[tuple[str, WaveProgress]]:
         """What the scheduler may do with a replacement."""
-        move, progress = self._moves[number], standing[number]
-        answer = self._answer(move, standing, progress)
+        move, progress = self._moves[number], all_progress[number]
+        answer = self._answer(move, all_progress, progress)
         if answer.victims:
             raise Broken("preempts", f"the replacement of {move.pod} preempts {', '.join(answer.victims)}")
         if not answer.nodes and answer.nominated not in (None, progress.nominated):
             waits = progress._replace(nominated=answer.nominated)
-            yield f"{move.pod} is nominated to {answer.nominated}", self._with(standing, number, waits)
+            yield f"{move.pod} is nominated to {answer.nominated}", self._with(all_progress, number, waits)
         for node in sorted(answer.nodes):
             if node not in move.lands:
                 lands = ", ".join(sorted(move.lands))
                 raise Broken("elsewhere", f"the replacement of {move.pod} may land on {node}, not on {lands}")
             landed = progress._replace(node=node, nominated=None)
-            yield f"{move.pod} lands on {node}", self._with(standing, number, landed)
+            yield f"{move.pod} lands on {node}", self._with(all_progress, number, landed)
 
-    def _answer(self, move: PlannedMove, standing: Standing, progress: Progress) -> Answer:
+    def _answer(self, move: PlannedMove, all_progress: WaveProgress, progress: Progress) -> Answer:
         ground = self._cast.closed[move.cordon] if move.cordon else self._cast.ground
-        return ground.answer(self._positions(standing), move, progress.nominated)
+        return ground.answer(self._positions(all_progress), move, progress.nominated)
 
-    def _is_held_back(self, number: int, standing: Standing) -> bool:
+    def _is_held_back(self, number: int, all_progress: WaveProgress) -> bool:
         """A pin is on the template, or a cordon on nodes, for one replacement at a time."""
         move = self._moves[number]
         owner = self._owner(number)
         under_way = [
             other
-            for other, progress in enumerate(standing)
+            for other, progress in enumerate(all_progress)
             if progress.old and progress.node is None and self._owner(other) == owner
         ]
         return any(move.steered or self._moves[other].steered for other in under_way)
@@ -160,35 +160,35 @@ class Wave:
         owner = (pod["metadata"].get("ownerReferences") or [{}])[0]
         return f"{pod['metadata']['namespace']}/{owner.get('kind')}/{owner.get('name')}"
 
-    def _with(self, standing: Standing, number: int, progress: Progress) -> Standing:
-        """The standing with one move further, and what controllers make of it."""
-        found = [*standing]
+    def _with(self, all_progress: WaveProgress, number: int, progress: Progress) -> WaveProgress:
+        """The progress of all with one move further, and what controllers make of it."""
+        found = [*all_progress]
         found[number] = progress
         for other, one in enumerate(found):
             if not one.made and self._is_made(other, found):
                 found[other] = one._replace(made=True)
         return tuple(found)
 
-    def _is_made(self, number: int, standing: Sequence[Progress]) -> bool:
-        pod, old = self._moves[number].pod, standing[number].old
+    def _is_made(self, number: int, all_progress: Sequence[Progress]) -> bool:
+        pod, old = self._moves[number].pod, all_progress[number].old
         if old < (2 if self._cast.controllers.waits_for_the_end(pod) else 1):
             return False
         needed = self._cast.controllers.needed_first(pod)
-        away = {m.pod for m, p in zip(self._moves, standing, strict=True) if p.old and p.node is None}
+        away = {m.pod for m, p in zip(self._moves, all_progress, strict=True) if p.old and p.node is None}
         return needed is not None and away.isdisjoint(needed)
 
     # What must hold
 
-    def check(self, standing: Standing) -> None:
+    def check(self, all_progress: WaveProgress) -> None:
         """Nothing is worse than before the wave."""
-        now = self._cast.excess.hard(self.pods(standing))
+        now = self._cast.excess.hard(self.pods(all_progress))
         for name, before, after in zip(self._cast.excess.names(), self._before, now, strict=True):
             if after > before:
                 raise Broken("worse", f"a constraint of {name} has {after} too many where it had {before}")
 
-    def check_end(self, standing: Standing) -> None:
+    def check_end(self, all_progress: WaveProgress) -> None:
         """With nothing left to happen every replacement runs."""
-        for move, progress in zip(self._moves, standing, strict=True):
+        for move, progress in zip(self._moves, all_progress, strict=True):
             if not progress.made:
                 raise Broken("not made", f"nothing makes {move.pod} again")
             if progress.node is None:
@@ -224,57 +224,59 @@ def play(
 
 def _exhaust(wave: Wave, moves: Sequence[PlannedMove], played: Played, most: int) -> bool:
     """Every state that can be reached; False where there are too many."""
-    first: Standing = tuple(Progress() for _ in moves)
-    parents: dict[Standing, tuple[Standing, str] | None] = {first: None}
+    first: WaveProgress = tuple(Progress() for _ in moves)
+    parents: dict[WaveProgress, tuple[WaveProgress, str] | None] = {first: None}
     stack = [first]
     while stack:
-        standing = stack.pop()
+        all_progress = stack.pop()
         if len(parents) > most:
             return False
         played.states += 1
         try:
-            found = list(_following(wave, standing, played))
+            found = list(_following(wave, all_progress, played))
         except Broken as broken:
-            _note(played, broken, moves, _events(parents, standing))
+            _note(played, broken, moves, _events(parents, all_progress))
             continue
         for event, after in found:
             if after not in parents:
-                parents[after] = standing, event
+                parents[after] = all_progress, event
                 stack.append(after)
     return True
 
 
 def _walk(wave: Wave, moves: Sequence[PlannedMove], played: Played, chance: random.Random) -> None:
     """One random way through."""
-    standing: Standing = tuple(Progress() for _ in moves)
+    all_progress: WaveProgress = tuple(Progress() for _ in moves)
     events: list[str] = []
     while True:
         played.states += 1
         try:
-            found = list(_following(wave, standing, played))
+            found = list(_following(wave, all_progress, played))
         except Broken as broken:
             _note(played, broken, moves, events)
             return
         if not found:
             return
-        event, standing = chance.choice(found)
+        event, all_progress = chance.choice(found)
         events.append(event)
 
 
-def _following(wave: Wave, standing: Standing, played: Played) -> Iterator[tuple[str, Standing]]:
+def _following(wave: Wave, all_progress: WaveProgress, played: Played) -> Iterator[tuple[str, WaveProgress]]:
     """The states that follow, after what must hold in this one was looked at."""
-    wave.check(standing)
-    found = list(wave.next(standing))
+    wave.check(all_progress)
+    found = list(wave.next(all_progress))
     if not found:
-        wave.check_end(standing)
-        played.outcomes.add(wave.outcome(standing))
+        wave.check_end(all_progress)
+        played.outcomes.add(wave.outcome(all_progress))
     yield from found
 
 
-def _events(parents: Mapping[Standing, tuple[Standing, str] | None], standing: Standing) -> list[str]:
+def _events(
+    parents: Mapping[WaveProgress, tuple[WaveProgress, str] | None], all_progress: WaveProgress
+) -> list[str]:
     found: list[str] = []
-    while (step := parents[standing]) is not None:
-        standing, event = step
+    while (step := parents[all_progress]) is not None:
+        all_progress, event = step
         found.insert(0, event)
     return found
 
