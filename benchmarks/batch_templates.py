@@ -87,13 +87,13 @@ class _Hand:
 
     @staticmethod
     def draw(dice: random.Random, total: int, mix: Mix) -> "_Hand":
-        selecting = _deal(dice, total, mix.selector)
-        hard_host = _deal(dice, total, mix.hard_host)
-        apart = _deal(dice, total, mix.anti_affinity)
-        hard_zone = _deal(dice, total, mix.hard_zone)
+        selecting = _chosen(dice, total, mix.selector)
+        hard_host = _chosen(dice, total, mix.hard_host)
+        apart = _chosen(dice, total, mix.anti_affinity)
+        hard_zone = _chosen(dice, total, mix.hard_zone)
         others = [index for index in range(total) if index not in hard_zone]
         soft_zone = set(dice.sample(others, round(total * mix.soft_zone)))
-        min_domains = _deal(dice, total, mix.min_domains, hard_zone)
+        min_domains = _chosen(dice, total, mix.min_domains, hard_zone)
         return _Hand(_pools(dice, selecting), hard_zone, min_domains, soft_zone, hard_host, apart)
 
     def constraints(
@@ -121,7 +121,7 @@ def _apart(labels: dict[str, str]) -> Manifest:
     return required_pod_term("podAntiAffinity", HOSTNAME, labels)
 
 
-def _deal(dice: random.Random, total: int, share: float, among: set[int] | None = None) -> set[int]:
+def _chosen(dice: random.Random, total: int, share: float, among: set[int] | None = None) -> set[int]:
     """That share of the numbers, of `among` only if it is given."""
     numbers = range(total) if among is None else sorted(among)
     return set(dice.sample(numbers, round(len(numbers) * share)))

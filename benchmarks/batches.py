@@ -47,7 +47,7 @@ def objects(
     """The same as Kubernetes objects: nodes, running pods, pending pods."""
     dice = random.Random(seed)
     pools = [pool_of(index) for index in range(size.nodes)]
-    counts = _dealt(size.pods, size.templates)
+    counts = _pods_per_template(size.pods, size.templates)
     templates = draw_templates(dice, counts, Counter(pool.name for pool in pools), mix or Mix())
     running = list(_running(dice, pools, templates, counts)) if lived_in else []
     return [
@@ -57,7 +57,7 @@ def objects(
     ]
 
 
-def _dealt(pods: int, templates: int) -> list[int]:
+def _pods_per_template(pods: int, templates: int) -> list[int]:
     """How many pods each template has: as even as can be."""
     share, more = divmod(pods, templates)
     return [share + (index < more) for index in range(templates)]

@@ -92,14 +92,14 @@ class Coarse:
                 too_empty = fullness
                 continue
             made = max(
-                filter(None, (made, (self._deal(quotas), quotas))),
+                filter(None, (made, (self._assigned(quotas), quotas))),
                 key=lambda made: self._pending.placed(made[0]),
             )
             if best.promises(made[0]):
                 return made
         return made
 
-    def _deal(self, quotas: Placement) -> Counter[Step]:
+    def _assigned(self, quotas: Placement) -> Counter[Step]:
         """As many pods of the quotas as are found a node."""
         distributed = Assignment(self._pending, self._cells, self._room).distribute(quotas)
         work = self._meter.step(self._effort.repair_work + self._more)
