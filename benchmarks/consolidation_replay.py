@@ -14,7 +14,7 @@ from planner.consolidate.removable import goes_with_its_node
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.moves.constraint_counts import excesses, worse
-from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
 from planner.problem.problem import Problem
 from planner.whatif.nodes import cordon
 
@@ -35,7 +35,7 @@ class _Replay:
         self._draw = draw
         self._index = problem.nodes.index
         moves = [self._move(problem, step) for step in plan.steps]
-        self._timeline = EvictionTimeline.of_all(TrialCluster(problem), [move.pod for move in moves])
+        self._timeline = EvictionTimeline(problem, [move.pod for move in moves])
         self._trial = self._timeline.trial
         self._moves = dict(zip(plan.steps, moves, strict=True))
 

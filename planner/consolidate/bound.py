@@ -114,13 +114,12 @@ class _Kinds:
     def __init__(self, task: SearchTask, hard: Sequence[tuple[TrackedConstraint, int]]) -> None:
         """Constraints of `hard` have no more pods too many than so many."""
         trial, movable, removable = task.trial, task.movable, task.removable
-        problem = trial.problem
         self._trial = trial
         self.wanted = {template: len(movable.of(template)) for template in movable.templates}
         self.groups = cells(trial, [*self.wanted], removable)
         self.pairs = len(self.wanted) * len(self.groups.first)
         self._room = {template: room_of(trial, template, self.wanted) for template in self.wanted}
-        free = problem.allocatable - trial.state.used
+        free = trial.free()
         self._keepable = {
             kind: Keepable(int(self.groups.nodes_in[kind]), int(removable.prices[node]), free[:, node])
             for kind, node in enumerate(self.groups.first.tolist())

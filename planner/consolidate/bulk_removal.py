@@ -125,7 +125,7 @@ class BulkRemoval(NodeRemoval):
         waiting = [pod for pod in pods if state.node_of[pod] < 0]
         if not waiting or self._meter.over():
             return waiting
-        constraints = self._trial.ledger.touched((template,))
+        constraints = self._trial.ledger.hard_of((template,))
         most = [self._most_of[found.number] for found in constraints]
         mark = state.mark()
         left = [*self._fill(template, self._fewest_together(waiting))]

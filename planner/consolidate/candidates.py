@@ -68,7 +68,7 @@ def _useful(question: ConsolidationQuestion, catalogue: Catalogue) -> list[Machi
     # Volumes may be out of reach of nodes that nothing else tells apart.
     numbers = {template: len(setting.movable.of(template)) for template in setting.movable.templates}
     holds = [room_of(setting.trial, template, numbers) for template in numbers]
-    free = np.vstack([(problem.allocatable - setting.trial.state.used)[asked.any(axis=0)], *holds])
+    free = np.vstack([setting.trial.free()[asked.any(axis=0)], *holds])
     keys = {found.rule.column.key for found in setting.trial.ledger.constraints} - {HOSTNAME}
     kept: list[int] = []
     nodes = [problem.nodes.index[name] for name in machines]

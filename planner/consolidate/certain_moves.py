@@ -18,7 +18,7 @@ from planner.consolidate.layout import shares
 from planner.landing.landing import Landing, PinPolicy
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof import consolidation_effort as effort
 
 
@@ -58,7 +58,6 @@ class CertainMoves:
         )
         self._removed = removed
         problem = timeline.problem
-        self._requests: Ints = np.array([t.requests for t in problem.templates], np.int64)
         self._sizes = shares(problem)
         #: By template the nodes that its replacements are planned to come to, and the room that all take.
         self._coming: dict[int, Counter[int]] = {}
@@ -116,7 +115,7 @@ class CertainMoves:
         if target not in self._coming.get(template, ()):
             return False
         free = self._trial.problem.allocatable[:, target] - self._trial.state.used[:, target]
-        wants = self._requests[template]
+        wants = self._trial.taken[template]
         return bool(((wants == 0) | (free >= wants)).all())
 
     def _to_planned(self, pod: int, source: int) -> CertainMove | None:
@@ -206,7 +205,7 @@ class CertainMoves:
         coming[node] += number
         if not coming[node]:
             del coming[node]
-        self._reserved[:, node] += number * self._requests[template]
+        self._reserved[:, node] += number * self._trial.taken[template]
 
     def _possible(self, pods: Sequence[int], source: int) -> Iterator[CertainMove]:
         """The moves that can be next, of each template one."""
@@ -259,9 +258,9 @@ class CertainMoves:
         """A few nodes open to a replacement: the planned ones, then the tightest that no other needs."""
         trial = self._trial
         nodes = np.flatnonzero(trial.open_to(template) & ~self._removed)
-        free = (trial.problem.allocatable - trial.state.used)[:, nodes]
+        free = trial.free()[:, nodes]
         planned = np.isin(nodes, [*self._coming.get(template, ())])
-        wants = self._requests[template][:, np.newaxis]
+        wants = self._trial.taken[template][:, np.newaxis]
         spare = ((wants == 0) | (free - self._reserved[:, nodes] >= wants)).all(axis=0)
         order = np.lexsort((self._gap(nodes), ~spare, ~planned))
         found: list[int] = nodes[order][: self._most_targets].tolist()

@@ -70,7 +70,7 @@ class Distribution(NodeRemoval):
         state, wanted = self._trial.state, dict(quotas.pods)
         loose: dict[int, list[int]] = {}
         for template in self._movable.templates:
-            asked = np.array(self._trial.problem.templates[template].requests)[self._rows]
+            asked = self._trial.taken[template][self._rows]
             for pod in self._movable.of(template).tolist():
                 node = int(state.node_of[pod])
                 site = template, int(quotas.kinds.of[node])
@@ -91,7 +91,7 @@ class Distribution(NodeRemoval):
         room = np.zeros((len(self._rows), problem.nodes.size))
         asked = np.zeros((len(self._rows), len(members)))
         for (template, kind), number in quotas.pods.items():
-            asked[:, kind] += number * np.array(problem.templates[template].requests)[self._rows]
+            asked[:, kind] += number * self._trial.taken[template][self._rows]
         for kind, nodes in enumerate(members):
             kept = nodes[~self.removed[nodes]]
             room[:, kept] = part * asked[:, kind, np.newaxis] / max(1, len(kept))
@@ -129,6 +129,6 @@ class Distribution(NodeRemoval):
             return None
         most = np.maximum(problem.allocatable[self._rows][:, nodes], 1)
         used = self._trial.state.used[self._rows][:, nodes] / most
-        asked = np.array(plan.template.requests)[self._rows][:, None] / most
+        asked = self._trial.taken[template][self._rows][:, None] / most
         rises = np.exp(effort.EVENNESS * used) * np.expm1(effort.EVENNESS * asked)
         return int(nodes[np.argmin(rises.sum(axis=0))])

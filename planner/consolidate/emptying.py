@@ -170,7 +170,7 @@ class Emptying:
         """
         others = [(move.pod, move.source) for move in planned if not removed[move.source]]
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
-        timeline = EvictionTimeline.of_all(trial, [pod for pod, _ in (*leaving, *others)])
+        timeline = EvictionTimeline(trial.problem, [pod for pod, _ in (*leaving, *others)], trial.part)
         policy = self._policy(trial, int(np.count_nonzero(~removed)))
         sequence = CertainMoves(timeline, policy, planned, removed, self._meter.over)
         left = leaving

@@ -19,8 +19,8 @@ from planner.constraints.family import PLENTY
 from planner.cpsat.kept import Keepable, KeptRequirements, KeptSolution, Site
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.node_groups import NodeGroups
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.node_groups import NodeGroups, numbered
+from planner.problem.nodes import Ints, Mask
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ class NodeRegions:
         return Batch(problem, wanted, room, running=running)
 
     def _keepable(self, nodes: Mask) -> dict[int, Keepable]:
-        problem, state = self._trial.problem, self._trial.state
-        free = problem.allocatable - state.used
+        free = self._trial.free()
         return {
             node: Keepable(1, int(self._removable.prices[node]), free[:, node])
             for node in np.flatnonzero(nodes & self._removable.mask).tolist()
@@ -174,8 +173,8 @@ def profiles(trial: TrialCluster, batch: Batch) -> list[tuple[tuple[Filter, ...]
 
 def cells(trial: TrialCluster, batch_templates: Sequence[int], removable: Removable) -> NodeGroups:
     """Nodes together that are alike to every pod, and in price and free room where they may go."""
-    problem, state = trial.problem, trial.state
-    free = np.where(removable.mask, problem.allocatable - state.used, -1)
+    problem = trial.problem
+    free = np.where(removable.mask, trial.free(), -1)
     traits = [removable.mask.astype(np.int64), np.where(removable.mask, removable.prices, -1), *free]
     for template in batch_templates:
         plan = trial.plan(template)
@@ -187,10 +186,8 @@ def cells(trial: TrialCluster, batch_templates: Sequence[int], removable: Remova
                 if len(np.unique(found)) * 2 <= problem.nodes.size
             ]
     distinct = {np.asarray(trait).tobytes(): np.asarray(trait) for trait in traits}
-    of: Codes = np.zeros(problem.nodes.size, np.intp)
-    for trait in distinct.values():
-        codes = np.unique(trait, return_inverse=True)[1]
-        of = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1].astype(np.intp)
+    codes = (np.unique(trait, return_inverse=True)[1] for trait in distinct.values())
+    of = numbered(problem.nodes.size, codes)
     # Groups of one node each have the numbers of their nodes.
     every_alone = len(np.unique(of)) == problem.nodes.size
     return NodeGroups.single_nodes(problem.nodes.size) if every_alone else NodeGroups(of)

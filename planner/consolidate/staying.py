@@ -43,11 +43,11 @@ class Staying(NodeRemoval):
         state = self._trial.state
         for pod in self._newcomers(template)[: effort.PODS_BROUGHT_BACK].tolist():
             mark = state.mark()
-            before = excesses(self._trial.ledger.touched((template,)))
+            before = excesses(self._trial.ledger.hard_of((template,)))
             state.unbind(pod)
             if self._trial.accepts(template, node):
                 state.bind(pod, node)
-                if not worse(before, self._trial.ledger.touched((template,))):
+                if not worse(before, self._trial.ledger.hard_of((template,))):
                     return True
             state.rollback(mark)
             if any(self._changes_places(pod, other, node) for other in self._came_to(node)):
@@ -64,7 +64,7 @@ class Staying(NodeRemoval):
     def _changes_places(self, pod: int, other: int, node: int) -> bool:
         """Whether a pod came to a node that another one left for any place; else nothing has changed."""
         trial, mark = self._trial, self._trial.state.mark()
-        constraints = trial.ledger.touched((trial.template(pod), trial.template(other)))
+        constraints = trial.ledger.hard_of((trial.template(pod), trial.template(other)))
         before = excesses(constraints)
         trial.state.unbind(pod)
         trial.state.unbind(other)

@@ -18,7 +18,6 @@ from planner.consolidate.certain_moves import CertainMove
 from planner.landing.landing import NO_PINS, Landing
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Phase, TrialCluster
-from planner.problem.nodes import Mask
 
 
 def with_cordons(trial: TrialCluster, waves: Sequence[Sequence[CertainMove]]) -> list[list[Landing]]:
@@ -26,7 +25,7 @@ def with_cordons(trial: TrialCluster, waves: Sequence[Sequence[CertainMove]]) ->
     if not any(one.others_cordoned for wave in waves for one in wave):
         return [[one.landing for one in wave] for wave in waves]
     pods = [one.landing.move.pod for wave in waves for one in wave]
-    timeline = EvictionTimeline.of_all(trial, pods)
+    timeline = EvictionTimeline(trial.problem, pods, trial.part)
     alone = SingleLandings(timeline, NO_PINS, while_away=False)
     return [_landings(timeline, alone, wave) for wave in waves]
 
@@ -38,16 +37,18 @@ def _landings(
     one = wave[0]
     landing = alone.of(one.landing.move) if len(wave) == 1 and one.others_cordoned else None
     if landing is None:
-        return _cordoned(timeline, wave)
+        return _cordoned(timeline, alone, wave)
     timeline.put(landing.move, Phase.LANDED)
     timeline.trial.state.forget_history()
     return [landing]
 
 
-def _cordoned(timeline: EvictionTimeline, wave: Sequence[CertainMove]) -> list[Landing]:
+def _cordoned(
+    timeline: EvictionTimeline, alone: SingleLandings, wave: Sequence[CertainMove]
+) -> list[Landing]:
     moves = [one.landing.move for one in wave]
     timeline.put_all(moves, Phase.GONE)
-    wrong = [_others_open(timeline, one.landing) if one.others_cordoned else None for one in wave]
+    wrong = [alone.others_open(one.landing.move) if one.others_cordoned else None for one in wave]
     timeline.put_all(moves, Phase.LANDED)
     timeline.trial.state.forget_history()
     every = np.flatnonzero(np.any([nodes for nodes in wrong if nodes is not None], axis=0))
@@ -60,13 +61,3 @@ def _cordoned(timeline: EvictionTimeline, wave: Sequence[CertainMove]) -> list[L
 
 def _landing(landing: Landing, cordon: tuple[int, ...]) -> Landing:
     return replace(landing, cordon=cordon) if cordon else replace(landing, kind="filters")
-
-
-def _others_open(timeline: EvictionTimeline, landing: Landing) -> Mask:
-    """The nodes other than its target that a replacement could take while all other pods are away."""
-    trial, move = timeline.trial, landing.move
-    nodes = trial.problem.nodes.none.copy()
-    for _ in timeline.while_unscheduled(move):
-        nodes |= trial.open_to(trial.template(move.pod))
-    nodes[move.target] = False
-    return nodes

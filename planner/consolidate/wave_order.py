@@ -21,7 +21,6 @@ from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import Landing
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Mask
 
 
 class EmptyingOrder:
@@ -31,7 +30,6 @@ class EmptyingOrder:
         self._trial = trial
         self._budgets = budgets
         self._group = _groups(trial)
-        self._ever_open: dict[int, Mask] = {}
 
     def of(self, sequence: Sequence[CertainMove]) -> list[list[Landing]]:
         """The waves; a move that is certain only alone has one of its own."""
@@ -71,9 +69,7 @@ class EmptyingOrder:
 
     def _could_take(self, template: int, node: int) -> bool:
         """Whether a replacement for which other nodes are cordoned could come to a node."""
-        if template not in self._ever_open:
-            self._ever_open[template] = self._trial.ever_open(template)
-        return bool(self._ever_open[template][node])
+        return bool(self._trial.ever_open(template)[node])
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ class ConstraintStatus(NamedTuple):
     violated: int
 
 
-class PinnedCells(NamedTuple):
+class PinnedCell(NamedTuple):
     """How many nodes of a cell a pin names, and whether these are all nodes of the cell."""
 
     cell: int
@@ -82,7 +82,7 @@ class ConstraintOverCells:
     def _minimum(self, histogram: OccupancyHistogram) -> int:
         return 0 if self.few else min((pods for pods, *_ in self._occupied(histogram)), default=0)
 
-    def _minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells]) -> tuple[int, int]:
+    def _minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCell]) -> tuple[int, int]:
         """The lowest and the highest possible global minimum for a pod that is pinned to these nodes.
 
         Which nodes of a cell the pin names is not known, nor how many of the cell's pods are on them.
@@ -111,7 +111,7 @@ class ConstraintOverCells:
                 break
         return pods
 
-    def limits(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells] | None) -> tuple[int, int]:
+    def limits(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCell] | None) -> tuple[int, int]:
         """The most pods in a domain that still admit one more: for certain, and at most with the pin."""
         least = most = self.minimum(histogram)
         if pinned is not None and self.honors:
@@ -146,7 +146,7 @@ class Restriction(NamedTuple):
 
     options: frozenset[Option]
     cells: frozenset[int]
-    pinned: tuple[PinnedCells, ...] | None = None
+    pinned: tuple[PinnedCell, ...] | None = None
 
     def allows(self, option: Option) -> bool:
         """Whether the replacement may land on this option."""

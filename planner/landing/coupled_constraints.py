@@ -22,7 +22,7 @@ from planner.landing.constraint_status import (
     NodeCounts,
     OccupancyHistogram,
     Option,
-    PinnedCells,
+    PinnedCell,
     Restriction,
 )
 from planner.moves.constraint_counts import TrackedConstraint
@@ -57,14 +57,14 @@ class CoupledConstraints:
         constraints: Sequence[TrackedConstraint],
         templates: Sequence[int],
         sources: Iterable[int],
-        kept: int = effort.HISTOGRAMS_KEPT,
+        kept: int,
     ) -> None:
         """Follow up to `kept` histograms; `sources` are the nodes that pods leave."""
         self.constraints = constraints
         #: So many histograms are followed.
         self.kept = kept
         self.templates = tuple(templates)
-        self.cell_of = cells_of(trial, constraints, templates, sources)
+        self.cell_of = _cells_of(trial, constraints, templates, sources)
         shared = (d.rule.column.codes for d in constraints if not d.by_node)
         #: A number for every node, equal for nodes that agree in all shared domains.
         self.domains = numbered(len(self.cell_of), shared)
@@ -109,7 +109,7 @@ class CoupledConstraints:
         size = len(self.cell_of)
         found = np.array([tally.counts for tally in self._tallies], np.int64).reshape(-1, size)
         for template, node in without:
-            found[:, node] -= np.array(self._weights.get(template, (0,) * len(found)), np.int64)
+            found[:, node] -= np.array(self._weights[template], np.int64)
         return found
 
     def seen(self, levels: Codes) -> OccupancyHistogram:
@@ -204,14 +204,9 @@ class CoupledConstraints:
             (cell, tuple(level))
             for cell, level in zip(self.cell_of[known].tolist(), levels[:, known].T.tolist(), strict=True)
         }
-        if pin is None:
-            return Restriction(frozenset(options), cells)
-        seen = sorted(Counter(self.cell_of[pin].tolist()).items())
-        return Restriction(
-            frozenset(options),
-            cells,
-            tuple(PinnedCells(cell, nodes, nodes == self.sizes[cell]) for cell, nodes in seen),
-        )
+        seen = [] if pin is None else sorted(Counter(self.cell_of[pin].tolist()).items())
+        pinned = tuple(PinnedCell(cell, number, number == self.sizes[cell]) for cell, number in seen)
+        return Restriction(frozenset(options), cells, None if pin is None else pinned)
 
 
 def coupled_constraints(
@@ -231,7 +226,7 @@ def coupled_constraints(
     return found
 
 
-def cells_of(
+def _cells_of(
     trial: TrialCluster,
     constraints: Sequence[TrackedConstraint],
     templates: Iterable[int],

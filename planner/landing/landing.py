@@ -7,7 +7,7 @@ other controller above would undo the change, or roll it out, as a StatefulSet d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,8 +22,11 @@ from planner.problem.nodes import Column, Mask
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
 
-_NARROWED = {"ReplicaSet", "ReplicationController"}
-_PAUSED = {("ReplicaSet", "Deployment")}
+#: By kind of controller what may be above it: nothing, or a Deployment, which is paused meanwhile.
+_MAY_BE_ABOVE: Mapping[str, tuple[str | None, ...]] = {
+    "ReplicaSet": (None, "Deployment"),
+    "ReplicationController": (None,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,7 @@ def pinnable(problem: Problem) -> frozenset[int]:
         template.index
         for template in problem.templates
         if (owner := template.owner) is not None
-        and owner.kind in _NARROWED
-        and (
-            (kind := above.get((template.namespace, owner.kind, owner.name))) is None
-            or (owner.kind, kind) in _PAUSED
-        )
+        and above.get((template.namespace, owner.kind, owner.name)) in _MAY_BE_ABOVE.get(owner.kind, ())
     )
 
 
@@ -116,15 +115,12 @@ class Considered:
     scores: bool = True
 
 
-EVERYTHING = Considered()
-
-
 @dataclass(frozen=True, slots=True)
 class Landing:
     """A move, the nodes that its replacement may land on, and what restricts it to them.
 
     `place` describes the nodes to the user; the move's own target is the node when ties go to the smallest
-    name.  A pinned landing without `pin` is pinned to `place`; a wider `pin` keeps further nodes visible to
+    name.  A `pin`, which only a pinned landing has, may be wider: it keeps further nodes visible to
     constraints, on which the replacement cannot land.  `cordon` are the nodes cordoned meanwhile.
     """
 
@@ -218,9 +214,9 @@ class NodeSets:
         """The labels that may describe a place, those of the template's constraints first."""
         found = self._keys.get(template)
         if found is None:
-            constraints = [d for d in self._trial.ledger.of(template) if not d.by_node]
-            keys = dict.fromkeys([d.rule.column.key for d in constraints if d.hard])
-            keys |= dict.fromkeys([d.rule.column.key for d in constraints if not d.hard])
+            constraints = [one for one in self._trial.ledger.of(template) if not one.by_node]
+            keys = dict.fromkeys([one.rule.column.key for one in constraints if one.hard])
+            keys |= dict.fromkeys([one.rule.column.key for one in constraints if not one.hard])
             columns = [self._nodes.column(key) for key in (*keys, *_KNOWN_KEYS)]
             kept = {c.key: c for c in columns if c.values and c.shared}
             found = self._keys[template] = [*kept.values()]

@@ -72,17 +72,16 @@ class Replacements:
         others |= {uncertain.template for uncertain in self._room.elsewhere}
         if any(_depends_on(plugin, trial, template, others) for plugin in rules):
             return every, trial.problem.nodes.none
-        mark, sure = trial.state.mark(), every
-        for uncertain in self._room.elsewhere:
-            trial.state.unbind(uncertain.pod)
-        for _ in self._timeline.while_unscheduled(move):
-            sure = sure & self._asked(rules, template)
-        self._timeline.put_all(wave, Phase.GONE)
-        may = trial.problem.nodes.none
-        for _ in self._timeline.while_unscheduled(move):
-            # While the old pod terminates, a node may be feasible only because of podAffinity to that pod.
-            may = may | self._asked(rules, template)
-        trial.state.rollback(mark)
+        may, sure = trial.problem.nodes.none, every
+        with trial.after():
+            for uncertain in self._room.elsewhere:
+                trial.state.unbind(uncertain.pod)
+            for _ in self._timeline.while_unscheduled(move):
+                sure = sure & self._asked(rules, template)
+            self._timeline.put_all(wave, Phase.GONE)
+            for _ in self._timeline.while_unscheduled(move):
+                # While the old pod terminates, podAffinity to that pod may open a node.
+                may = may | self._asked(rules, template)
         return may, sure & may
 
     def _asked(self, rules: Iterable[Filter], template: int) -> Mask:

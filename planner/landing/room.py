@@ -12,7 +12,7 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class UncertainReplacement:
     """A replacement that lands, or has landed, on one of these nodes.
 
@@ -81,8 +81,8 @@ class WaveRoom:
             unit = int(np.gcd.reduce(takes[:, resource]))
             filled = unit and (free[resource] // unit).sum() * unit == takes[:, resource].sum()
             if filled and ample[nodes].all():
-                known = {id(one) for one in linked}
-                self.uncertain_pods = [one for one in self.uncertain_pods if id(one) not in known]
+                known = set(linked)
+                self.uncertain_pods = [one for one in self.uncertain_pods if one not in known]
                 for one in linked:
                     self._uncertain_load[:, one.node] -= self._trial.taken[one.template]
                 return
@@ -145,8 +145,8 @@ class WaveRoom:
         if not need.room_alone:
             return False
         slots = np.where(headroom > 0, self._slots(need.template, need.free[:, nodes]), 0)
-        known = {id(uncertain) for uncertain in coupled_moves}
-        others = [uncertain for uncertain in self._near(nodes, need.same_wave) if id(uncertain) not in known]
+        known = set(coupled_moves)
+        others = [uncertain for uncertain in self._near(nodes, need.same_wave) if uncertain not in known]
         near = [uncertain for uncertain in coupled_moves if uncertain.nodes[nodes].any()]
         lost = self._lost(need.template, nodes, slots, others) + self._lost(
             need.template, nodes, slots, near, headroom

@@ -44,7 +44,6 @@ class SingleLandings:
         self._pin_policy = pin_policy
         self._while_away = while_away
         self._most_cordoned = effort.MOST_CORDONED if most_cordoned is None else most_cordoned
-        self._many: dict[int, bool] = {}
         self._risk = None if lets_preempt else PreemptionRisk(timeline.trial)
 
     def of(self, move: Move) -> Landing | None:
@@ -75,10 +74,7 @@ class SingleLandings:
 
     def _is_open_to_many(self, template: int) -> bool:
         """Whether more nodes than may be cordoned could ever accept a pod of a template."""
-        if template not in self._many:
-            nodes = int(np.count_nonzero(self.trial.ever_open(template)))
-            self._many[template] = nodes > self._most_cordoned + 1
-        return self._many[template]
+        return int(np.count_nonzero(self.trial.ever_open(template))) > self._most_cordoned + 1
 
     def _allowed(self, move: Move, landing: Callable[[Move, Mask], Landing | None]) -> Landing | None:
         with self.trial.after():
@@ -113,14 +109,14 @@ class SingleLandings:
     def _pins(self, move: Move, only: Mask) -> Iterator[Place]:
         """Pins that restrict it to the target: a narrow one hides all other domains, a wide one few."""
         template = self.trial.template(move.pod)
-        for pin in (only, ~self._outside(move, only)):
+        for pin in (only, ~self.others_open(move)):
             open_now = partial(self.trial.open_to, template, pin)
             if int(pin.sum()) <= effort.PIN_NAMES and self._stays_inside(move, only, open_now, pinned=pin):
                 yield self._places.named(pin)
 
     def _cordoned(self, move: Move, only: Mask) -> Landing | None:
         """The landing with all other possible nodes cordoned, if these are few."""
-        wrong = self._outside(move, only)
+        wrong = self.others_open(move)
         cordon = tuple(np.flatnonzero(wrong).tolist())
         if 0 < len(cordon) <= self._most_cordoned and self._stays_inside(
             move, only, lambda: self.trial.open_to(self.trial.template(move.pod)) & ~wrong, cordoned=cordon
@@ -150,12 +146,13 @@ class SingleLandings:
                 return False
         return bool(found.any())
 
-    def _outside(self, move: Move, only: Mask) -> Mask:
-        """The other nodes where the replacement might land without a pin or cordon."""
-        template, found = self.trial.template(move.pod), np.zeros_like(only)
+    def others_open(self, move: Move) -> Mask:
+        """The nodes other than its target that could take the replacement without a pin or cordon."""
+        template, found = self.trial.template(move.pod), self.trial.problem.nodes.none.copy()
         for _ in self._timeline.while_unscheduled(move):
             found |= self.trial.open_to(template)
-        return found & ~only
+        found[move.target] = False
+        return found
 
 
 class PreemptionRisk:

@@ -19,7 +19,7 @@ from planner.landing.coupled_constraints import (
     are_alike,
     wave_outcomes,
 )
-from planner.landing.landing import EVERYTHING, Considered, Landing, LandingPreferences, NodeSets
+from planner.landing.landing import Considered, Landing, LandingPreferences, NodeSets
 from planner.landing.replacements import PossibleNodes, Replacements, certain_levels
 from planner.landing.room import Replacement, WaveRoom
 from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
@@ -65,8 +65,8 @@ class WaveLandings:
         self,
         wave: Sequence[Move],
         closed: Sequence[Mask],
+        considered: Considered,
         landed: Mapping[int, Landing] | None = None,
-        considered: Considered = EVERYTHING,
     ) -> list[Landing | None]:
         """A landing for every move, if one holds whatever the others do; `landed` has earlier results by pod.
 
@@ -195,16 +195,18 @@ class WaveLandings:
     def _pinned(self, possible: PossibleNodes, good: Mask, *, plain: bool) -> Iterator[Landing]:
         """Pins, the widest first; with `plain` only to a single node."""
         case = possible.case
-        held = any(d.hard and case.template in d.asked.carriers for d in possible.coupled.constraints)
+        carries_hard = any(
+            one.hard and case.template in one.asked.carriers for one in possible.coupled.constraints
+        )
         for place, nodes in self._places.pins(
-            case.template, good & case.may, case.may & ~good, case.move.target, many=not held
+            case.template, good & case.may, case.may & ~good, case.move.target, many=not carries_hard
         ):
             inside = nodes & case.may
             if (plain and int(nodes.sum()) > 1) or not inside.any() or (inside & ~good).any():
                 continue
             open_now = self._open(possible, kept=inside, pin=nodes)
             if open_now is not None and open_now.any():
-                yield Landing(case.move, "pinned", open_now, place)
+                yield Landing(case.move, "pinned", open_now, place, place)
 
     def _cordoned(self, possible: PossibleNodes, good: Mask) -> Iterator[Landing]:
         """The landing with the wrong nodes cordoned, if these are few."""
@@ -217,11 +219,9 @@ class WaveLandings:
             cordon = tuple(np.flatnonzero(wrong).tolist())
             yield Landing(case.move, "cordoned", open_now, self._places.named(open_now), cordon=cordon)
 
-    def _together(
-        self, several: Sequence[PossibleNodes], closed: Sequence[Mask]
-    ) -> dict[Move, Landing | None]:
+    def _together(self, several: Sequence[PossibleNodes], closed: Sequence[Mask]) -> dict[Move, Landing]:
         """The landings of several moves with the same coupled constraints: all by filters, or none."""
-        coupled, none = several[0].coupled, dict.fromkeys(one.case.move for one in several)
+        coupled = several[0].coupled
         outcomes = wave_outcomes(
             coupled,
             [one.leaving for one in several],
@@ -230,16 +230,16 @@ class WaveLandings:
             ),
         )
         if outcomes is None or not are_alike(coupled, outcomes.ends):
-            return {**none}
+            return {}
         levels = certain_levels(
             self.room, coupled, [(one.case.template, one.case.move.source) for one in several]
         )
-        found = dict[Move, Landing | None]()
+        found = dict[Move, Landing]()
         for one, options, shut in zip(several, outcomes.options, closed, strict=True):
             case = one.case
             nodes = case.may & coupled.nodes_at(options, levels, one.unsure)
             if (nodes & shut).any() or case.move.pod in self._preferences.again:
-                return {**none}
+                return {}
             found[case.move] = Landing(
                 case.move, "filters", nodes, self._places.of(nodes, shut, case.template)
             )

@@ -262,10 +262,10 @@ class WavesCarriedOut:
 
     def _pin(self, landing: Landing) -> Mask | None:
         """The nodes that a pin names."""
-        if landing.kind != "pinned":
+        if landing.pin is None:
             return None
         static = self._trial.plan(self._trial.template(landing.move.pod)).static
-        return self._places.mask(landing.place) & static
+        return self._places.mask(landing.pin) & static
 
     def _nominal(self, landing: Landing) -> Move:
         """Apply a landing after all earlier ones; its move, to the best node of the smallest name."""

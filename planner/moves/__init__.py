@@ -1,1 +1,1 @@
-"""What may move, and what a move does: the trial cluster, constraint counts, pins, the timeline."""
+"""What may move, and what a move does: movable pods, the trial cluster, constraint counts, the timeline."""

@@ -35,7 +35,7 @@ class TrackedConstraint:
         self.max_skew = found.rule.constraint.max_skew
         self.members = frozenset(t for t, weight in found.rule.tally.members.items() if weight)
         self.carriers = tuple(t for t in found.carriers if not problem.templates[t].terminating)
-        tally = state.tally(("rebalance", self.carriers), lambda: dict.fromkeys(self.carriers, 1))
+        tally = state.tally(("carriers", self.carriers), lambda: dict.fromkeys(self.carriers, 1))
         self.held = state.domain_counts(tally, found.rule.column)
         column = found.rule.column
         #: Whether every domain is a single node, and there are too many domains to keep each apart.
@@ -98,7 +98,7 @@ class ConstraintCounts:
             for template in constraint.members.union(constraint.carriers):
                 self._of[template].append(constraint)
 
-    def concerned(self, templates: Iterable[int]) -> ConstraintSubset:
+    def subset_of(self, templates: Iterable[int]) -> ConstraintSubset:
         """The constraints whose counts moves of some templates can change."""
         found = {
             constraint.number: constraint for template in templates for constraint in self.of(template)
@@ -128,9 +128,9 @@ class ConstraintCounts:
         """The constraints that a pod of the template counts for, or carries."""
         return self._of.get(template, ())
 
-    def touched(self, templates: Iterable[int]) -> list[TrackedConstraint]:
+    def hard_of(self, templates: Iterable[int]) -> list[TrackedConstraint]:
         """The hard constraints whose counts moves of these templates can change."""
-        found = {d.number: d for template in templates for d in self.of(template) if d.hard}
+        found = {one.number: one for template in templates for one in self.of(template) if one.hard}
         return list(found.values())
 
     def excess(self, *, hard: bool) -> int:
@@ -139,7 +139,7 @@ class ConstraintCounts:
 
     def violations(self) -> int:
         """The number of pairs of a hard constraint and a domain that holds too many pods."""
-        return sum(int(np.count_nonzero(d.surplus())) for d in self.constraints if d.hard)
+        return sum(int(np.count_nonzero(one.surplus())) for one in self.constraints if one.hard)
 
     def broken(self, kinds: frozenset[str]) -> list[TrackedConstraint]:
         """The constraints of these kinds that are violated in some domain."""

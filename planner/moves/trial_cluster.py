@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property, partial
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,8 @@ class TrialCluster:
         self.ledger = ConstraintCounts(problem, self.state, part)
         self._domains: dict[int, Codes] = {}
         self._reads: dict[int, tuple[PodCounts, ...]] = {}
+        #: The nodes that could accept a pod of a template if other pods were elsewhere.
+        self.ever_open = cache(self._ever_open)
 
     @cached_property
     def workloads(self) -> list[str]:
@@ -103,8 +105,7 @@ class TrialCluster:
         """How the profile of a template filters and scores it."""
         return self.framework(template).plan(self.problem.templates[template])
 
-    def ever_open(self, template: int) -> Mask:
-        """The nodes that could accept a pod of a template if other pods were elsewhere."""
+    def _ever_open(self, template: int) -> Mask:
         plan = self.plan(template)
         mask = plan.static
         for plugin in plan.changing:
@@ -244,7 +245,7 @@ class TrialCluster:
         Without `while_away` a constraint may be worse until the replacement has landed.
         """
         template, mark = self.template(move.pod), self.state.mark()
-        constraints = self.ledger.touched((template,))
+        constraints = self.ledger.hard_of((template,))
         before = excesses(constraints)
         self.state.unbind(move.pod)
         holds = not (while_away and worse(before, constraints))
@@ -275,7 +276,7 @@ class TrialCluster:
             return
         number = template.index
         for counts in self._affinity.affinity_peers(template):
-            tally = self.state.tally(("rebalance", (number,)), partial(_once, number))
+            tally = self.state.tally(("carriers", (number,)), lambda: {number: 1})
             yield _AffinityPeers(counts, self.state.domain_counts(tally, counts.column))
 
     @cached_property
@@ -288,11 +289,6 @@ def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
     if domain < 0:
         return False
     return bool(affinity_peers.counts.sums()[domain] == 0 and affinity_peers.needing.sums()[domain] > 0)
-
-
-def _once(template: int) -> dict[int, int]:
-    """The pods of one template, as tally members."""
-    return {template: 1}
 
 
 class Phase(Enum):
@@ -308,23 +304,18 @@ class Phase(Enum):
 class EvictionTimeline:
     """A trial cluster with doubles for the pods of some moves."""
 
-    def __init__(self, problem: Problem, moves: Sequence[Move], trial: TrialCluster | None = None) -> None:
-        """A timeline for some moves; with `trial` it tracks only the constraints that they touch."""
-        pods = list(dict.fromkeys(move.pod for move in moves))
-        numbers = {int(problem.template_of[pod]) for pod in pods}
-        self._set(problem, pods, None if trial is None else trial.ledger.concerned(numbers))
+    def __init__(self, problem: Problem, pods: Iterable[int], part: ConstraintSubset | None = None) -> None:
+        """A timeline for any moves of some pods; it tracks the constraints of a subset, or all."""
+        several = [*dict.fromkeys(pods)]
+        self.problem = problem.with_leaving(several)
+        self.trial = TrialCluster(self.problem, part)
+        self._double = {pod: len(problem.pods) + number for number, pod in enumerate(several)}
 
     @classmethod
-    def of_all(cls, trial: TrialCluster, pods: Sequence[int]) -> EvictionTimeline:
-        """A timeline for any moves of some pods, with all constraints of a trial cluster."""
-        found = cls.__new__(cls)
-        found._set(trial.problem, pods, trial.part)
-        return found
-
-    def _set(self, problem: Problem, pods: Sequence[int], part: ConstraintSubset | None) -> None:
-        self.problem = problem.with_leaving(pods)
-        self.trial = TrialCluster(self.problem, part)
-        self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
+    def of(cls, trial: TrialCluster, moves: Iterable[Move]) -> EvictionTimeline:
+        """A timeline for some moves on a trial cluster; it tracks only the constraints that they touch."""
+        pods = [move.pod for move in moves]
+        return cls(trial.problem, pods, trial.ledger.subset_of({trial.template(pod) for pod in pods}))
 
     def put(self, move: Move, phase: Phase) -> None:
         """Set the phase of a move, whichever it was in."""

@@ -215,9 +215,9 @@ class SingleEvictions:
         """For a hard constraint of a trial cluster, which is not touched."""
         self._pods = [pod for t in sorted(constraint.members) for pod in movable.of(t).tolist()]
         self._meter = meter
-        self._timeline = EvictionTimeline.of_all(trial, self._pods)
+        self._timeline = EvictionTimeline(trial.problem, self._pods, trial.part)
         self._trial = self._timeline.trial
-        self._hard = self._trial.ledger.touched(sorted(constraint.members))
+        self._hard = self._trial.ledger.hard_of(sorted(constraint.members))
         self._places = NodeSets(self._trial)
         self._start = trial.state.node_of.copy()
         self._tried = 0

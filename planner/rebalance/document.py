@@ -163,7 +163,7 @@ def steps(
                 node=names[move.target],
                 landing=landing.kind,
                 lands=landing.place,
-                pin=(landing.pin or landing.place) if landing.kind == "pinned" else None,
+                pin=landing.pin,
                 cordon=tuple(names[node] for node in landing.cordon),
                 why=reason,
             )

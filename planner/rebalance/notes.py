@@ -185,9 +185,9 @@ class UnscheduledMoves:
         if len(left) * trial.problem.nodes.size > effort.ONE_MOVE_A_WAVE_MOST:
             return ()
         done = self.plan.moves
-        stage = EvictionTimeline(trial.problem, [*done, *left], trial)
-        stage.put_all(done, Phase.LANDED)
-        landings = SingleLandings(stage, pin_policy, lets_preempt=lets_preempt)
+        timeline = EvictionTimeline.of(trial, [*done, *left])
+        timeline.put_all(done, Phase.LANDED)
+        landings = SingleLandings(timeline, pin_policy, lets_preempt=lets_preempt)
         waves, _ = fill_waves(OneMoveAWave(landings), left, lambda: False)
         return [landing for wave in waves for landing in wave]
 

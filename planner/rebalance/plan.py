@@ -93,7 +93,7 @@ class MoveScope:
         placed = np.flatnonzero(problem.node_of >= 0)
         chosen = np.setdiff1d(placed, np.fromiter(left_alone, np.intp))
         templates = np.unique(problem.template_of[chosen]).tolist()
-        return TrialCluster(problem, trial.ledger.concerned(templates))
+        return TrialCluster(problem, trial.ledger.subset_of(templates))
 
     def _with_annotated(self, cluster: Cluster) -> MoveScope:
         """The same without the workloads that are annotated to be left alone."""

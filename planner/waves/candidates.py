@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from planner.eviction.budgets import Budgets
-from planner.landing.coupled_constraints import coupled_constraints
+from planner.landing.coupled_constraints import CoupledConstraints, coupled_constraints
 from planner.landing.landing import NO_PINS, Considered, Landing, LandingPreferences, PinPolicy
 from planner.landing.room import WaveRoom
 from planner.landing.wave_landings import WaveLandings
@@ -115,7 +115,7 @@ class Candidates:
         hints: RetryHints | None = None,
         kept: int = effort.HISTOGRAMS_KEPT,
     ) -> None:
-        """Waves for moves; `hints` come from earlier attempts; up to `kept` count vectors are kept apart."""
+        """Waves for moves; `hints` come from earlier attempts; up to `kept` histograms are kept apart."""
         hints = hints or RetryHints()
         self.timeline = timeline
         self.trial = timeline.trial
@@ -128,9 +128,8 @@ class Candidates:
         for move in moves:
             sources.setdefault(self.trial.template(move.pod), []).append(move.source)
         self._coupled = coupled_constraints(self.trial, sources, self._matters, kept)
-        kept_in_order = {self._coupling(pod) for pod in hints.as_planned if pod in times}
         #: Templates whose moves keep their order and land in the planned domains.
-        self._as_planned = {t for t, coupled in self._coupled.items() if id(coupled) in kept_in_order}
+        self._as_planned = {self.trial.template(pod) for pod in self._with_coupled(hints.as_planned, times)}
         #: Pods whose replacements have to land on one known node.
         self.fixed = self._with_coupled(hints.fixed, times)
         #: Pods that go first, the highest rank before others, while every landing is certain.
@@ -149,20 +148,20 @@ class Candidates:
             ),
             {move.source for move in moves},
         )
-        self._room = ReservedRoom(self.trial, self.landings.room, moves, self._reserved)
         self._refused: dict[Hashable, object] = {}
+        self.begin_wave(moves)
 
     def begin_wave(self, left: Sequence[Move]) -> None:
         """Keep room for the reserved ones of the moves that are `left`."""
-        self._room = ReservedRoom(self.trial, self.landings.room, left, self._reserved)
+        self._reserved_room = ReservedRoom(self.trial, self.landings.room, left, self._reserved)
 
     def ready(self, left: Iterable[Move]) -> Iterator[Move]:
         """The next move of every pod, and only one for coupled constraints whose moves keep their order."""
-        seen: set[tuple[str, int]] = set()
+        seen = set[Hashable]()
         for move in left:
-            keys = {("pod", move.pod)}
+            keys: set[Hashable] = {move.pod}
             if self.trial.template(move.pod) in self._as_planned:
-                keys.add(("coupled", self._coupling(move.pod)))
+                keys.add(self._coupling(move.pod))
             if not keys & seen:
                 yield move
             seen |= keys
@@ -238,10 +237,10 @@ class Candidates:
         known: Mapping[int, Landing] | None = None,
     ) -> Sequence[Landing | None]:
         closed = [
-            self._room.closed_to(move) if within is None else self._room.closed_to(move) | ~within.nodes(move)
-            for move in wave
+            closed if within is None else closed | ~within.nodes(move)
+            for move, closed in zip(wave, map(self._reserved_room.closed_to, wave), strict=True)
         ]
-        return self.landings.judge(wave, closed, known, considered)
+        return self.landings.judge(wave, closed, considered, known)
 
     def _keeps(self, found: Landing, known: Mapping[int, Landing]) -> bool:
         """Whether a landing is no worse than alone; for pods that go first also no less certain."""
@@ -287,11 +286,10 @@ class Candidates:
         yield self.trial.workloads[self.trial.template(move.pod)], rules.max_unavailable
         yield from ((budget, rules.budgets.allowed[budget]) for budget in rules.budgets.asked(move.pod))
         coupled = effort.COUPLED_IN_A_WAVE if rules.max_unavailable > 1 else 1
-        yield ("coupled", self._coupling(move.pod)), coupled
+        yield self._coupling(move.pod), coupled
 
-    def _coupling(self, pod: int) -> int:
-        """An identifier of the coupled constraints of a pod."""
-        return id(self._coupled[self.trial.template(pod)])
+    def _coupling(self, pod: int) -> CoupledConstraints:
+        return self._coupled[self.trial.template(pod)]
 
     def _with_coupled(self, pods: Iterable[int], moving: Collection[int]) -> set[int]:
         """All moving pods whose constraints are coupled with those of some pods."""
@@ -307,4 +305,4 @@ def _widened(found: Landing, known: Landing) -> Landing:
     return replace(known, nodes=known.nodes | found.nodes)
 
 
-_RANK = {"filters": 0, "scores": 1, "pinned": 2, "cordoned": 2}
+_RANK = {"filters": 0, "scores": 1, "pinned": 2}

@@ -36,7 +36,7 @@ def first_failure(
     alone = _one_by_one(trial, moves, while_away=while_away)
     if alone is not None:
         return alone
-    timeline = EvictionTimeline(trial.problem, moves, trial)
+    timeline = EvictionTimeline.of(trial, moves)
     size = len(moves) * trial.problem.nodes.size
     draws = next(number for most, number in effort.DRAWS_PLAYED if size <= most)
     seeds: list[int | None] = [*range(1, draws + 1)]
@@ -77,37 +77,35 @@ def failures(
     The timeline is left as it was found.
     """
     draw = None if seed is None else random.Random(seed)
-    start = timeline.trial.state.mark()
-    for number, wave in enumerate(waves, start=1):
-        constraints = {
-            landing.move.pod: timeline.trial.ledger.touched((timeline.trial.template(landing.move.pod),))
-            for landing in wave
-        }
-        before = {pod: excesses(found) for pod, found in constraints.items()}
-        landed: dict[int, Move] = {}
-        for landing, following in _events(timeline, wave, draw):
-            move, phase = landing.move, following
-            if move.pod in landed:
-                # Its old pod ends.
-                move = landed[move.pod]
-            elif phase in {Phase.LINGERING, Phase.LANDED}:
-                nodes = np.flatnonzero(_choices(timeline.trial, landing))
-                preempted = None if nodes.size else _preempted(timeline, landing)
-                move = landed[move.pod] = _landed(timeline, landing, nodes, draw)
-                if preempted is not None or not landing.nodes[move.target]:
+    with timeline.trial.after():
+        for number, wave in enumerate(waves, start=1):
+            constraints = {
+                landing.move.pod: timeline.trial.ledger.hard_of((timeline.trial.template(landing.move.pod),))
+                for landing in wave
+            }
+            before = {pod: excesses(found) for pod, found in constraints.items()}
+            landed: dict[int, Move] = {}
+            for landing, following in _events(timeline, wave, draw):
+                move, phase = landing.move, following
+                if move.pod in landed:
+                    # Its old pod ends.
+                    move = landed[move.pod]
+                elif phase in {Phase.LINGERING, Phase.LANDED}:
+                    nodes = np.flatnonzero(_choices(timeline.trial, landing))
+                    preempted = None if nodes.size else _preempted(timeline, landing)
+                    move = landed[move.pod] = _landed(timeline, landing, nodes, draw)
+                    if preempted is not None or not landing.nodes[move.target]:
+                        name = _name(timeline, landing)
+                        yield f"wave {number}: {name} {preempted or 'does not land on a planned node'}"
+                        return
+                    phase = Phase.LANDED if timeline.has_ended(move) else phase
+                timeline.put(move, phase)
+                # This event can make no constraint worse but those of the pod's own template.
+                away = timeline.trial.state.node_of[move.pod] < 0
+                if (while_away or not away) and worse(before[move.pod], constraints[move.pod]):
                     name = _name(timeline, landing)
-                    yield f"wave {number}: {name} {preempted or 'does not land on a planned node'}"
-                    timeline.trial.state.rollback(start)
-                    return
-                phase = Phase.LANDED if timeline.has_ended(move) else phase
-            timeline.put(move, phase)
-            # This event can make no constraint worse but those of the pod's own template.
-            away = timeline.trial.state.node_of[move.pod] < 0
-            if (while_away or not away) and worse(before[move.pod], constraints[move.pod]):
-                name = _name(timeline, landing)
-                yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
-    yield from _end(timeline, waves, soft=soft)
-    timeline.trial.state.rollback(start)
+                    yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
+        yield from _end(timeline, waves, soft=soft)
 
 
 def _end(timeline: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, soft: bool) -> Iterator[str]:
@@ -191,8 +189,8 @@ def _held(diagnosis: Diagnosis, trial: TrialCluster, landing: Landing) -> Diagno
     if landing.kind not in HELD:
         return diagnosis
     shut = np.isin(np.arange(diagnosis.nodes), landing.cordon)
-    if landing.kind == "pinned":
-        shut = ~NodeSets(trial).mask(landing.pin or landing.place)
+    if landing.pin is not None:
+        shut = ~NodeSets(trial).mask(landing.pin)
     never = Rejection("", Verdict((), unresolvable=True))
     first = np.where(shut, len(diagnosis.rejections), diagnosis.first)
     return replace(diagnosis, rejections=(*diagnosis.rejections, never), first=first)
@@ -201,8 +199,8 @@ def _held(diagnosis: Diagnosis, trial: TrialCluster, landing: Landing) -> Diagno
 def _choices(trial: TrialCluster, landing: Landing) -> Mask:
     """All nodes where a replacement may land now."""
     template = trial.template(landing.move.pod)
-    if landing.kind == "pinned":
-        return trial.open_pinned(template, NodeSets(trial).mask(landing.pin or landing.place))
+    if landing.pin is not None:
+        return trial.open_pinned(template, NodeSets(trial).mask(landing.pin))
     if landing.kind in {"filters", "cordoned"}:
         found = trial.open_to(template).copy()
         found[[*landing.cordon]] = False

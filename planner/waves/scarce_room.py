@@ -240,7 +240,7 @@ class ScarceRoom:
         """Resolve pods that just landed, if pods of one size fill all the nodes where they may be."""
         landed = {landing.move.pod for landing in self._landed}
         for uncertain in [one for one in self._room.uncertain_pods if one.pod in landed]:
-            if any(one is uncertain for one in self._room.uncertain_pods):
+            if uncertain in self._room.uncertain_pods:
                 self._room.resolve(uncertain, self._scarce)
 
     def _swap(self, left: list[Move]) -> None:

@@ -252,7 +252,7 @@ class WavePlanner:
         return best
 
     def _timeline(self, moves: Sequence[Move]) -> EvictionTimeline:
-        return EvictionTimeline(self.trial.problem, moves, self.trial)
+        return EvictionTimeline.of(self.trial, moves)
 
     def _filled(
         self,

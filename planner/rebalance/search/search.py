@@ -100,7 +100,7 @@ def find_certain_moves(evaluator: Evaluator, known: Values, pin_policy: PinPolic
     if it.size is not Size.TINY or it.meter.over():
         return None
     it.meter.look_for("moves whose replacements land for certain")
-    timeline = EvictionTimeline.of_all(it.trial, np.flatnonzero(it.movable.weights).tolist())
+    timeline = EvictionTimeline(it.trial.problem, np.flatnonzero(it.movable.weights).tolist(), it.trial.part)
     search = Exhaustive(Placements(it, SingleLandings(timeline, pin_policy)), it, known)
     search.run(it.meter)
     return None if search.moves is None else (search.moves, search.values)

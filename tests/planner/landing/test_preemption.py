@@ -73,7 +73,7 @@ def risk(objects: list[Object], *, pinned: str = "", cordoned: str = "") -> bool
     number = problem.pod_index["default/it"]
     at = problem.nodes.index
     move = Move(number, at["from"], at["there"])
-    timeline = EvictionTimeline(problem, [move], TrialCluster(problem))
+    timeline = EvictionTimeline.of(TrialCluster(problem), [move])
     timeline.put(move, timeline.own_phases(move)[0])
     pin = np.arange(problem.nodes.size) == at[pinned] if pinned else None
     closed = [at[cordoned]] if cordoned else []
@@ -121,12 +121,14 @@ def played(objects: list[Object], kind: str, *moves: tuple[str, str, str]) -> se
     problem = Problem(cluster(*objects))
     at = problem.nodes.index
     several = [Move(problem.pod_index[f"default/{name}"], at[a], at[b]) for name, a, b in moves]
-    timeline = EvictionTimeline(problem, several, TrialCluster(problem))
+    timeline = EvictionTimeline.of(TrialCluster(problem), several)
     places = NodeSets(timeline.trial)
     wave = []
     for move in several:
         only = np.arange(problem.nodes.size) == move.target
-        wave.append(Landing(move, kind, only, places.named(only)))  # type: ignore[arg-type]
+        there = places.named(only)
+        pin = there if kind == "pinned" else None
+        wave.append(Landing(move, kind, only, there, pin))  # type: ignore[arg-type]
     return {line for seed in range(1, 101) for line in failures(timeline, [wave], seed=seed)}
 
 
@@ -172,7 +174,7 @@ def test_waves_look_at_pods_that_end_late() -> None:
     rules = WaveRules(
         Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
     )
-    timeline = EvictionTimeline(problem, moves, TrialCluster(problem))
+    timeline = EvictionTimeline.of(TrialCluster(problem), moves)
     waves, left = fill_waves(CertainFirst(Candidates(timeline, moves, rules)), moves, lambda: False)
     assert left == []
     assert [len(wave) for wave in waves] == [1, 1]

@@ -65,7 +65,7 @@ def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int | None = None, sof
     """What deviates from the plan, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
     orders = seeds.tries(4) if orders is None else orders
-    stage = EvictionTimeline(problem, [landing.move for wave in waves for landing in wave])
+    stage = EvictionTimeline(problem, [landing.move.pod for wave in waves for landing in wave])
     return [
         f"{line} (seed {seed})"
         for seed in (None, *(random.randrange(1 << 32) for _ in range(orders)))

@@ -23,7 +23,7 @@ def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
     number = problem.pod_index["default/it"]
     move = Move(number, int(problem.node_of[number]), problem.nodes.index["there"])
     pin_policy = NO_PINS if evict_only else PinPolicy(pinnable(problem))
-    return SingleLandings(EvictionTimeline(problem, [move], TrialCluster(problem)), pin_policy).of(move)
+    return SingleLandings(EvictionTimeline.of(TrialCluster(problem), [move]), pin_policy).of(move)
 
 
 def replica(name: str, on: str, **words: Any) -> Object:

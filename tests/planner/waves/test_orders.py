@@ -37,7 +37,7 @@ def planned_waves(reserved: set[str]) -> tuple[list[list[str]], list[str]]:
         Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
     )
     hints = RetryHints(reserved={move.pod for move in moves if problem.pods[move.pod].name in reserved})
-    timeline = EvictionTimeline(problem, moves, TrialCluster(problem))
+    timeline = EvictionTimeline.of(TrialCluster(problem), moves)
     order = CertainFirst(Candidates(timeline, moves, rules, hints))
     waves, left = fill_waves(order, moves, lambda: False)
     names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in waves]
@@ -72,7 +72,7 @@ def landed(app: str) -> list[list[str]]:
     )
     problem = Problem(found)
     moves = moves_of(problem, ("w0", "c0", "a1"), ("w2", "c1", "b1"), ("big", "c0", "a0"))
-    stage = EvictionTimeline(problem, moves, TrialCluster(problem))
+    stage = EvictionTimeline.of(TrialCluster(problem), moves)
     left = [problem.nodes.index["c0"], problem.nodes.index["c1"]]
     sources = {stage.trial.template(move.pod): left for move in moves}
     landings = WaveLandings(
@@ -83,7 +83,7 @@ def landed(app: str) -> list[list[str]]:
     )
     may_land = list[list[str]]()
     for move in moves:
-        (landing,) = landings.judge([move], [problem.nodes.none.copy()], considered=Considered(pins=False))
+        (landing,) = landings.judge([move], [problem.nodes.none.copy()], Considered(pins=False))
         if landing is not None:
             landings.commit([landing])
             may_land.append([problem.nodes.names[node] for node in np.flatnonzero(landing.nodes)])
@@ -107,7 +107,7 @@ def test_no_more_of_a_workload_are_away_than_may_be(most: int) -> None:
     moves = moves_of(problem, ("w0", "s0", "gap0"), ("w1", "s1", "gap1"))
     costs, policy = np.ones(len(problem.pods), np.int64), PinPolicy(pinnable(problem))
     rules = WaveRules(Budgets(problem), costs, max_unavailable=most, pin_policy=policy)
-    timeline = EvictionTimeline(problem, moves, TrialCluster(problem))
+    timeline = EvictionTimeline.of(TrialCluster(problem), moves)
     waves, left = fill_waves(CertainFirst(Candidates(timeline, moves, rules)), moves, lambda: False)
     assert list(left) == []
     assert [len(wave) for wave in waves] == [most] * (2 // most)

@@ -66,7 +66,7 @@ def test_a_constraint_that_is_worse_while_a_pod_is_away_is_told() -> None:
     pods = [pod("web-0", on="a1", **words), pod("web-1", on="a1", **words), pod("web-2", on="b1", **words)]
     problem = Problem(cluster(*nodes, *pods))
     wave = [_landing(problem, "web-2", "b2", "b1")]
-    timeline = EvictionTimeline(problem, [landing.move for landing in wave])
+    timeline = EvictionTimeline(problem, [landing.move.pod for landing in wave])
     told = [*failures(timeline, [wave], seed=None)]
     assert told == ["wave 1: a constraint is worse than before with default/web-2 LEAVING"]
     assert not [*failures(timeline, [wave], seed=None, while_away=False)]
