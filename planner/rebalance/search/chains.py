@@ -202,7 +202,7 @@ class Chains:
 
     def repair(self) -> list[Move]:
         """The moves before, and others as long as they bring constraints nearer to their goal; all made."""
-        most, moves = self._evaluator.most, [*self._before]
+        moves = [*self._before]
         classes: dict[int, list[TrackedConstraint]] = {}
         for constraint in self._evaluator.still_broken():
             classes.setdefault(self._class(constraint), []).append(constraint)
@@ -212,8 +212,7 @@ class Chains:
                 while waiting:
                     improved = []
                     for constraint in waiting:
-                        left = None if most is None else most - len(moves)
-                        found = [] if self._meter.over() else self._better(constraint, left, opens=opens)
+                        found = [] if self._meter.over() else self._better(constraint, opens=opens)
                         moves += found
                         if found and constraint.excess():
                             improved.append(constraint)
@@ -225,13 +224,13 @@ class Chains:
         largest = max((float(self._trial.sizes[template]) for template in constraint.members), default=0.0)
         return math.frexp(largest)[1]
 
-    def _better(self, constraint: TrackedConstraint, most: int | None, *, opens: bool) -> list[Move]:
+    def _better(self, constraint: TrackedConstraint, *, opens: bool) -> list[Move]:
         """A move that brings a constraint nearer to its goal; with `opens` bystanders make room before it."""
         for domain in crowded(constraint):
             for pod in self._greedy.candidates(constraint, domain)[: effort.CHAIN_PODS]:
                 mark, good = self._state.mark(), self._improving(pod)
                 found = self._into_gap(pod, good) or (self._opened(pod, good) if opens else [])
-                if found and (most is None or len(found) <= most) and self._limits.allow(found):
+                if found and self._limits.allow(found):
                     self._limits.remember(found)
                     self._openings.renew()
                     return found

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -124,7 +125,7 @@ class Evaluator:
 
     def still_broken(self) -> list[TrackedConstraint]:
         """The hard constraints of all groups that have too many pods now."""
-        return [d for group in self.groups for d in group.constraints if d.hard and d.excess()]
+        return [one for group in self.groups for one in group.constraints if one.hard and one.excess()]
 
     def set(self, moves: Iterable[Move] = ()) -> None:
         """Put the trial cluster into the state after just these moves."""
@@ -152,7 +153,7 @@ class Evaluator:
 
     def limits(self, moves: Iterable[Move] = ()) -> EvictionLimits:
         """The limits on evictions after some moves."""
-        found = EvictionLimits(self.trial, self.movable, self.protections)
+        found = EvictionLimits(self.trial, self.movable, self.protections, self.most)
         found.remember(moves)
         return found
 
@@ -201,20 +202,16 @@ class OffNode:
         trial.state.unbind(pod)
         self._away = trial.state.mark()
         #: Whether no hard constraint is worse without the pod, and no pod loses its last affinity peer.
-        self.is_harmless = not self.is_worse() and not trial.breaks_affinity_of(template, self._source)
+        self.is_harmless = not self._is_worse() and not trial.breaks_affinity_of(template, self._source)
 
-    def is_worse(self) -> bool:
+    def _is_worse(self) -> bool:
         """Whether a hard constraint has more pods too many now than before."""
         return worse(self._before, self._hard)
-
-    def is_nearer(self) -> bool:
-        """Whether the pod's constraints are nearer to their goal now than before."""
-        return distance(self._constraints) < self._far
 
     def lands(self, node: int, *, nearer: bool) -> Move | None:
         """The move to a node, if it makes nothing worse, and with `nearer` something better; else undone."""
         self._trial.state.bind(self._pod, node)
-        if not self.is_worse() and (not nearer or self.is_nearer()):
+        if not self._is_worse() and (not nearer or distance(self._constraints) < self._far):
             return Move(self._pod, self._source, node)
         self.lift()
         return None
@@ -244,8 +241,13 @@ def distance(constraints: Iterable[TrackedConstraint]) -> Distance:
 class EvictionLimits:
     """Which limits count the eviction of a pod, and how many evictions each has left."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
+    def __init__(
+        self, trial: TrialCluster, movable: Movable, protections: Protections, most: int | None = None
+    ) -> None:
+        """Besides those of the protections, at most `most` moves, if that is given."""
         self._trial = trial
+        self._most = math.inf if most is None else most
+        self._made = 0
         self._quotas = movable.quotas
         self._rules = protections
         self._used = Limits()
@@ -266,12 +268,14 @@ class EvictionLimits:
     def remember(self, moves: Iterable[Move]) -> None:
         """Count moves against the limits."""
         for move in moves:
+            self._made += 1
             self.moved.add(move.pod)
             self._used.use(self._of_moves((move,)))
 
     def allow(self, moves: Iterable[Move]) -> bool:
         """Whether these evictions are within the limits, too."""
-        return self._used.allow(self._of_moves(moves))
+        several = [*moves]
+        return self._made + len(several) <= self._most and self._used.allow(self._of_moves(several))
 
     def _of_moves(self, moves: Iterable[Move]) -> Iterator[Limit]:
         for move in moves:

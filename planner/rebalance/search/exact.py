@@ -75,12 +75,15 @@ class ModelOfAllNodes:
         Only the first attempt does without detours: other pods of a template, and temporary places.
         """
         it = self._evaluator
-        found: list[Found] = []
+        it.set()
+        found = [it.of(())]
         first: dict[Key, int] = {}
         for attempt in range(effort.SEQUENCES_OF_MOVES):
             it.set()
             order = MoveOrder(it.trial, it.movable, shift, first, detours=attempt > 0)
-            found.append(it.of(order.run(it.meter.over)))
+            moves = order.run(it.meter.over)
+            if it.limits().allow(moves):
+                found.append(it.of(moves))
             if not order.left or it.meter.over():
                 break
             first |= dict.fromkeys(order.left, attempt)

@@ -13,7 +13,7 @@ stay too many in 338 clusters, and 2 more are pinned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ class Greedy:
         """The moves that repair what is broken one by one."""
         del best
         it = self._evaluator
-        return it.of([*islice(self.moves(it.trial.ledger.broken(it.protections.kinds)), it.most)])
+        return it.of([*self.moves(it.trial.ledger.broken(it.protections.kinds))])
 
     def moves(self, constraints: Iterable[TrackedConstraint]) -> Iterator[Move]:
         """Moves until no move is an improvement; each is made when it is asked for."""
@@ -135,20 +135,20 @@ class _Rank(NamedTuple):
     by_scores: bool
     soft: int
     weight: int
-    crowded: int
+    counted: int
     tight: int
     pod: int
     target: int
 
 
 def unpinned_moves(evaluator: Evaluator) -> Sequence[Move]:
-    """Such moves in their order; the trial cluster stays as it is."""
+    """Moves whose replacements land right without a pin, in their order; the trial cluster stays as it is."""
     with evaluator.trial.after():
-        return [*islice(UnpinnedMoves(evaluator).moves(), evaluator.most)]
+        return [*UnpinnedMoves(evaluator).moves()]
 
 
 class UnpinnedMoves:
-    """Repairs broken constraints with such moves on the trial cluster."""
+    """Repairs broken constraints with moves whose replacements land right without a pin."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._trial = evaluator.trial
@@ -165,7 +165,7 @@ class UnpinnedMoves:
                 forced = True
                 yield move
             if not forced:
-                helping = next(chain.from_iterable(self._greedy.moves([d]) for d in broken), None)
+                helping = next(chain.from_iterable(self._greedy.moves([one]) for one in broken), None)
                 if helping is None:
                     return
                 yield helping
@@ -182,8 +182,7 @@ class UnpinnedMoves:
 
     def _ways(self, constraint: TrackedConstraint) -> Iterator[_Rank]:
         """The forced moves that bring a constraint nearer to its goal, from domains with too many."""
-        surplus = constraint.surplus()
-        for domain in np.flatnonzero(surplus).tolist():
+        for domain in crowded(constraint):
             for pod in self._greedy.candidates(constraint, domain):
                 way = self._way(pod)
                 if way is not None:
@@ -192,8 +191,10 @@ class UnpinnedMoves:
     def _way(self, pod: int) -> _Rank | None:
         """The rank of evicting a pod; None unless all possible landings are equally good."""
         trial, template = self._trial, self._trial.template(pod)
-        cared = [d for d in trial.ledger.of(template) if d.rule.constraint.when_unsatisfiable in self._kinds]
-        far, crowded = distance(cared), self._crowded(template, int(trial.state.node_of[pod]))
+        cared = [
+            one for one in trial.ledger.of(template) if one.rule.constraint.when_unsatisfiable in self._kinds
+        ]
+        far, counted = distance(cared), self._pods_counted_on(template, int(trial.state.node_of[pod]))
         lifted, found = OffNode(trial, pod), None
         feasible, tops = trial.tops(template) if lifted.is_harmless else (self._none, self._none)
         for by_scores, nodes in enumerate((feasible, tops)):
@@ -201,9 +202,9 @@ class UnpinnedMoves:
             if reached is not None and reached < far:
                 target = int(np.flatnonzero(tops)[0])
                 trial.state.bind(pod, target)
-                soft = sum(d.excess() for d in trial.ledger.of(template) if not d.hard)
+                soft = sum(one.excess() for one in trial.ledger.of(template) if not one.hard)
                 weight, many = int(self._movable.weights[pod]), int(nodes.sum())
-                found = _Rank(reached, bool(by_scores), soft, weight, -crowded, -many, pod, target)
+                found = _Rank(reached, bool(by_scores), soft, weight, -counted, -many, pod, target)
                 break
         lifted.back()
         return found
@@ -238,7 +239,7 @@ class UnpinnedMoves:
         found: list[int] = inside[np.sort(first)].tolist()
         return found
 
-    def _crowded(self, template: int, node: int) -> int:
+    def _pods_counted_on(self, template: int, node: int) -> int:
         """The pods on a node that count for the constraints of a template."""
         return sum(
             int(constraint.rule.tally.counts[node])
