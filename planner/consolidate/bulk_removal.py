@@ -29,7 +29,7 @@ class BulkRemoval(NodeRemoval):
 
     def run_in_bulk(self) -> None:
         """Take nodes away until hardly any goes or the work is done."""
-        self._detour = np.where(self._removable.mask, 2.0, 0.0)
+        self._gap_penalty = np.where(self._removable.mask, 2.0, 0.0)
         self._left_from: Codes = self._trial.state.node_of.copy()
         self._domains: dict[tuple[str, ...], Codes] = {}
         self._moved, in_vain = 0, 0

@@ -7,6 +7,7 @@ the relaxation takes and a few more of each.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,10 +35,12 @@ class MachineCandidates:
     claimed: bool
 
 
-def candidates(question: ConsolidationQuestion, catalogue: Catalogue, meter: Meter) -> MachineCandidates:
-    """The machines of a catalogue that may pay in a cluster."""
-    useful = _useful(question, catalogue)
-    counts, complete = _that_pay(question, useful)
+def candidates(
+    question: ConsolidationQuestion, catalogue: Catalogue, meter: Meter, *, spare: bool = False
+) -> MachineCandidates:
+    """The machines of a catalogue that may pay in a cluster; with `spare` room has to stay free."""
+    useful = _useful(question, catalogue, spare=spare)
+    counts, complete = _that_pay(question, useful, spare=spare)
     claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
     if not claimed:
         counts = _likely(question, counts)
@@ -58,8 +61,11 @@ def candidates(question: ConsolidationQuestion, catalogue: Catalogue, meter: Met
     return MachineCandidates(few, CostBound(bound.cost, order, complete=False), claimed)
 
 
-def _useful(question: ConsolidationQuestion, catalogue: Catalogue) -> list[MachineType]:
-    """The types that hold their DaemonSets' pods, and that no other type makes superfluous."""
+def _useful(question: ConsolidationQuestion, catalogue: Catalogue, *, spare: bool) -> list[MachineType]:
+    """The types that hold their DaemonSets' pods, and that no other type makes superfluous.
+
+    With `spare` a type whose DaemonSets ask for less than another's brings more of its room.
+    """
     setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
     problem, machines = setting.problem, setting.machines
     every = Removable(problem.nodes.none, setting.removable.prices)
@@ -68,7 +74,9 @@ def _useful(question: ConsolidationQuestion, catalogue: Catalogue) -> list[Machi
     # Volumes may be out of reach of nodes that nothing else tells apart.
     numbers = {template: len(setting.movable.of(template)) for template in setting.movable.templates}
     holds = [room_of(setting.trial, template, numbers) for template in numbers]
-    free = np.vstack([setting.trial.free()[asked.any(axis=0)], *holds])
+    rows = asked.any(axis=0)
+    free = np.vstack([setting.trial.free()[rows], *holds])
+    brings = np.vstack([free, -setting.trial.state.used[rows]]) if spare else free
     keys = {found.rule.column.key for found in setting.trial.ledger.constraints} - {HOSTNAME}
     kept: list[int] = []
     nodes = [problem.nodes.index[name] for name in machines]
@@ -76,24 +84,29 @@ def _useful(question: ConsolidationQuestion, catalogue: Catalogue) -> list[Machi
     domains = {node: tuple(problem.nodes.column(key).codes[node] for key in sorted(keys)) for node in nodes}
     for node in larger_first:
         others = [other for other in kept if alike[other] == alike[node] and domains[other] == domains[node]]
-        beaten = bool(others) and bool((free[:, others] >= free[:, [node]]).all(axis=0).any())
+        beaten = bool(others) and bool((brings[:, others] >= brings[:, [node]]).all(axis=0).any())
         if not beaten and (free[:, node] >= 0).all():
             kept.append(node)
     return [machines[problem.nodes.names[node]] for node in sorted(kept)]
 
 
-def _that_pay(question: ConsolidationQuestion, types: Sequence[MachineType]) -> tuple[_Counts, bool]:
-    """How many machines of each type a cheaper set could have; whether so many are allowed."""
+def _that_pay(
+    question: ConsolidationQuestion, types: Sequence[MachineType], *, spare: bool
+) -> tuple[_Counts, bool]:
+    """How many machines of each type a cheaper set could have; whether so many are allowed.
+
+    One for each pod at most, unless room has to stay free on some that hold no pod.
+    """
     alone = Setting.of(question, {})
     most = float((alone.removable.cost(alone.added) - alone.removable.fixed_cost) * alone.prices.unit)
-    pods = int((alone.movable.weights > 0).sum())
+    useful = math.inf if spare else int((alone.movable.weights > 0).sum())
     counts = [
-        (machine, pods if not machine.price else min(pods, int(most / float(machine.price) + 1e-9)))
+        (machine, min(useful, most / float(machine.price) + 1e-9) if machine.price else useful)
         for machine in types
     ]
     allowed = max(1, effort.MOST_MACHINES // max(1, len(types)))
     complete = all(number <= allowed for _, number in counts)
-    return [(machine, min(number, allowed)) for machine, number in counts], complete
+    return [(machine, int(min(number, allowed))) for machine, number in counts], complete
 
 
 def _likely(question: ConsolidationQuestion, counts: _Counts) -> _Counts:

@@ -85,7 +85,9 @@ class CarryingOut:
             idle = _dispensable(idle, found.removed, reserve)
         if not idle.any():
             return CarriedOut(fewer, found)
-        return self.of(fewer, Layout(reached.counts, found.removed | idle))
+        # Without an idle machine a lost domain may leave pods over, so that other nodes are given back.
+        without = self.of(fewer, Layout(reached.counts, found.removed | idle))
+        return min(without, CarriedOut(fewer, found), key=lambda one: one.key)
 
     def repaired(self, best: CarriedOut, most_moves: int | None) -> CarriedOut:
         """The cheapest plan when nodes that were not emptied are kept, and others go as autoscalers do it."""

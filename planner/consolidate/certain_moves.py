@@ -1,4 +1,4 @@
-"""Nodes emptied with pins, by moves that have one target each, all earlier moves having ended.
+"""Nodes emptied by moves that are certain: each has one target, all earlier moves having ended.
 
 Where a replacement may not be pinned, it lands where the filters or the scores of kube-scheduler leave it no
 other node.  So the state after every move is known.  First pods go where they are planned to; of the nodes

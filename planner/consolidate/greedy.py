@@ -32,8 +32,8 @@ class NodeRemoval:
         self._movable = task.movable
         self._meter = meter
         self.removed: Mask = removed.copy()
-        self._detour: NDArray[np.float64] = np.zeros(len(removed))
-        self._dear: NDArray[np.float64] = np.ones(len(removed))
+        self._gap_penalty: NDArray[np.float64] = np.zeros(len(removed))
+        self._price_factor: NDArray[np.float64] = np.ones(len(removed))
         self._hard = [found for found in self._trial.ledger.constraints if found.hard]
         self._most = excesses(self._hard)
         self._size: NDArray[np.float64] = shares(self._trial.problem)
@@ -44,7 +44,7 @@ class NodeRemoval:
         With `fixed_first` nodes that stay in any case are filled before others.
         """
         # A share of CPU and one of memory are at most 2 together.
-        self._detour = np.where(self._removable.mask & fixed_first, 2.0, 0.0)
+        self._gap_penalty = np.where(self._removable.mask & fixed_first, 2.0, 0.0)
         for node in order:
             if self._meter.over():
                 return
@@ -56,7 +56,7 @@ class NodeRemoval:
 
         With `scarce_first` pods come first whose template needs most of the nodes that accept it.
         """
-        self._detour = np.where(self._removable.mask, 2.0, 0.0)
+        self._gap_penalty = np.where(self._removable.mask, 2.0, 0.0)
         mark, before = self._trial.state.mark(), self.removed.copy()
         self.removed[[*nodes]] = True
         pods = [pod for node in nodes for pod in self._task.movable_on(node)]
@@ -94,7 +94,7 @@ class NodeRemoval:
         nodes = np.flatnonzero(trial.open_to(trial.template(pod)) & self.removed)
         if not nodes.size or self._meter.over():
             return False
-        node = int(nodes[np.argmin(self._removable.prices[nodes] * self._dear[nodes])])
+        node = int(nodes[np.argmin(self._removable.prices[nodes] * self._price_factor[nodes])])
         self.removed[node] = False
         trial.state.bind(pod, node)
         return True
@@ -155,7 +155,7 @@ class NodeRemoval:
         """How much is free on each of some nodes; more where a detour leads."""
         allocatable = self._trial.problem.allocatable[self._rows][:, nodes]
         free = (allocatable - self._trial.state.used[self._rows][:, nodes]) / np.maximum(allocatable, 1)
-        return np.asarray(free.sum(axis=0) + self._detour[nodes])
+        return np.asarray(free.sum(axis=0) + self._gap_penalty[nodes])
 
     @property
     def _rows(self) -> list[int]:

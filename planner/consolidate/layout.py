@@ -46,7 +46,7 @@ class Reserve:
         return bool((self.brings[:, removed].sum(axis=1) > self.spare).any())
 
     def with_(self, other: Reserve | None) -> Reserve:
-        """Both of two demands."""
+        """Both of two requirements."""
         if other is None:
             return self
         spare, brings = (self.spare, other.spare), (self.brings, other.brings)

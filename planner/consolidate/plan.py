@@ -112,7 +112,8 @@ class _Consolidation:
         self._bound: CostBound | None = None
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-            found = candidates(question, catalogue, share)
+            spare = limits.thousandths > 0 or limits.survive is not None
+            found = candidates(question, catalogue, share, spare=spare)
             self._setting = found.setting
             self._machines = found.setting.kinds
             self._bound = found.bound

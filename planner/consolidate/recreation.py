@@ -1,9 +1,9 @@
 """Nodes closed, and their pods placed anew, again and again: what is no dearer is kept.
 
-Every turn takes some nodes, those that hold little for their price more often, closes one of them, and
-unbinds its pods and some of the others'.  The pods come back, the largest first, into the tightest gaps;
-where there is none the node opens that costs least, closed ones and new machines alike.  A turn takes
-milliseconds where the solver takes a second.
+Every iteration takes some nodes, those that hold little more often, closes one of them, and unbinds its pods
+and some of the others'.  The pods come back, the largest first, into the tightest gaps; where there is none
+the node opens that costs least, closed ones and new machines alike.  An iteration takes milliseconds where
+the solver takes a second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Recreation(NodeRemoval):
         self._most_cost = best[0]
         while not self._meter.over() and self._cost() > least_cost:
             mark, removed = self._trial.state.mark(), self.removed.copy()
-            found = self._measure() if self._turn(draw) else None
+            found = self._measure() if self._iterate(draw) else None
             if found is None or found > best:
                 self._trial.state.rollback(mark)
                 self.removed = removed
@@ -38,7 +38,7 @@ class Recreation(NodeRemoval):
         return layout
 
     def _place_on_opened(self, pod: int) -> bool:
-        """No node is opened with which the layout is dearer than the best: the turn is over then."""
+        """No node is opened with which the layout is dearer than the best: the iteration is over then."""
         return super()._place_on_opened(pod) and self._cost() <= self._most_cost
 
     def _cost(self) -> int:
@@ -50,7 +50,7 @@ class Recreation(NodeRemoval):
         load = self._task.filled(kept)
         return self._cost(), -float((load * load * self._removable.prices[kept]).sum())
 
-    def _turn(self, draw: np.random.Generator) -> bool:
+    def _iterate(self, draw: np.random.Generator) -> bool:
         """Whether all pods that were taken off found a place by the rules."""
         first, *others = self._drawn(draw)
         closes = bool(self._removable.mask[first])
@@ -63,7 +63,7 @@ class Recreation(NodeRemoval):
         noise = dict(zip(pods, draw.uniform(0.7, 1.3, len(pods)).tolist(), strict=True))
         size, template_of = self._size, self._trial.problem.template_of
         ordered = sorted(pods, key=lambda pod: -float(size[template_of[pod]]) * noise[pod])
-        self._dear = draw.uniform(0.8, 1.2, len(self.removed))
+        self._price_factor = draw.uniform(0.8, 1.2, len(self.removed))
         return self._find_places(ordered)
 
     def _some_of(self, node: int, part: float, draw: np.random.Generator) -> list[int]:
@@ -72,7 +72,7 @@ class Recreation(NodeRemoval):
         return [pod for pod, chance in zip(pods, draw.random(len(pods)), strict=True) if chance < part]
 
     def _drawn(self, draw: np.random.Generator) -> list[int]:
-        """Some nodes, few or many; of those that may go the emptiest for their price more often."""
+        """Some nodes, few or many; of those that may go the emptiest more often."""
         kept = np.flatnonzero(~self.removed)
         load = np.ones(len(kept))
         may_go = self._removable.mask[kept]

@@ -2,7 +2,7 @@
 
 The first layout is the cheapest of a few removals in different orders, so the result is never worse than
 theirs.  A cluster that is small enough is one region, and what the solver proves holds for all plans; in a
-larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.  In
+larger one regions of some nodes each are solved, each around a node that holds little for its price.  In
 one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew; in one
 of thousands many nodes are taken away at once.
 
@@ -164,8 +164,12 @@ class ConsolidationSearch:
         return self._tried(removal, lambda: removal.run(fixed_first=fixed_first))
 
     def _in_bulk(self) -> Layout:
+        """Many nodes at once; that leaves no way back, so the trial cluster is set to what it was."""
         removal = BulkRemoval(self._task, self._meter, self.before.removed)
-        return self._tried(removal, removal.run_in_bulk)
+        removal.run_in_bulk()
+        layout = self._task.read(removal.removed)
+        self._set(self.before)
+        return layout
 
     def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
         removal = NodeRemoval(self._task, self._meter, self._none)
@@ -288,7 +292,7 @@ class ConsolidationSearch:
         return np.setdiff1d(idle, idle[np.unique(kinds[idle], return_index=True)[1]])
 
     def _region(self, layout: Layout, target: int, size: float) -> Mask:
-        """Nodes of a region: some that could go, those that hold least for their price more often."""
+        """Nodes of a region: the target and others drawn at random, removed ones less often."""
         problem = self._trial.problem
         chances = self._draw.random(problem.nodes.size)
         chances[layout.removed] **= 2.0

@@ -35,17 +35,17 @@ def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
 
 
-def few(first: int, number: int) -> Iterator[Drawn]:
-    """Drawn clusters with four pods at most."""
-    for case in cases(first, 4 * number):
-        if len(case.pods) <= 4 and number:
+def few(first: int, number: int, most: int = 4) -> Iterator[Drawn]:
+    """Drawn clusters with so many pods at most."""
+    for case in cases(first, 40 * number):
+        if len(case.pods) <= most and number:
             number -= 1
             yield case
 
 
-def with_every_machine(case: Drawn) -> Drawn:
-    """The same with as many machines of each type as there are pods."""
-    more = len(case.pods)
+def with_every_machine(case: Drawn, more: int | None = None) -> Drawn:
+    """The same with so many machines of each type, or as many as there are pods."""
+    more = len(case.pods) if more is None else more
     return replace(
         case,
         zones=[*case.zones, *"a" * more, *"b" * more],
@@ -77,6 +77,26 @@ def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
             proved += 1
     assert proved >= 2
     assert added or seed != 31
+
+
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(33))
+def test_machines_may_be_needed_for_room_alone(seed: int | None) -> None:
+    """With a reserve no bound is above the cost of all placements tried, some machines holding no pod."""
+    seed = seeds.fresh() if seed is None else seed
+    for case in few(seed, seeds.tries(4), most=3):
+        plan = planned(case, pins=True, reserve=0.6, time_limit=20)
+        cost, _ = with_every_machine(case, 3).least(600)
+        assert plan.cost.bound is None or plan.cost.bound <= cost, (case, plan.cost)
+        if plan.status == "Optimal":
+            assert plan.cost.after <= cost, (case, plan.cost)
+
+
+def test_two_machines_that_cost_less_than_a_node_where_half_stays_free() -> None:
+    """What went wrong: one machine for each pod was thought to be enough, and the node proved cheapest."""
+    found = cluster(node("n1", cpu="8", labels={TYPE: "old"}), owned("web", "n1", cpu="4"))
+    rows = [{"name": "new", "price": "3", "cpu": "4", "memory": "32Gi"}]
+    plan = consolidate(found, prices={"old": 10}, catalogue=rows, pins=True, reserve=0.5)
+    assert (plan.cost.after, plan.cost.bound, len(plan.added)) == (6, 6, 2)
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(32))
