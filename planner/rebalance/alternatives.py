@@ -135,7 +135,7 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class EvictionsFirst:
-    """Searches for such plans; the trial cluster is left as it was."""
+    """Searches for plans that begin with single evictions; the trial cluster is left as it was."""
 
     task: MoveTask
 
@@ -207,7 +207,7 @@ class _EvictionSequence:
 
 
 class SingleEvictions:
-    """Searches for such evictions among the pods that one constraint counts."""
+    """Searches for single evictions, each with a certain end, among the pods that one constraint counts."""
 
     def __init__(
         self, trial: TrialCluster, movable: Movable, constraint: TrackedConstraint, meter: Meter

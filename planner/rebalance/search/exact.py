@@ -193,11 +193,11 @@ class MoveOrder:
         """Those of the nodes that are open: the scheduler's choice first, then the emptiest domains."""
         feasible, totals = self._trial.choice(template)
         fit = np.array([node for node in nodes if feasible.mask[node]], np.intp)
-        coupled = np.zeros(len(fit), np.int64)
+        pods_in_domains = np.zeros(len(fit), np.int64)
         for constraint in self._trial.ledger.of(template):
             if constraint.hard:
-                coupled += constraint.rule.counts.padded()[constraint.rule.column.codes[fit]]
-        best: list[int] = fit[np.lexsort((fit, -totals[fit], coupled))].tolist()
+                pods_in_domains += constraint.rule.counts.padded()[constraint.rule.column.codes[fit]]
+        best: list[int] = fit[np.lexsort((fit, -totals[fit], pods_in_domains))].tolist()
         first = feasible.best(totals) if feasible.count else -1
         return sorted(best, key=lambda node: node != first)
 

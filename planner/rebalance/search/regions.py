@@ -173,7 +173,8 @@ class LowerBounds:
     def improve(self, best: Found) -> Found:
         """No other moves, but the tighter bounds of a relaxed model, group by group.
 
-        Groups in which counting says as much as the moves have, and those that are too large, are counted.
+        Groups in which counting says as much as the moves have are counted; in the others counting holds,
+        too, where nothing says that some excess remains.
         """
         it = self._evaluator
         counted = [self._counted(group) for group in it.groups]
@@ -184,7 +185,8 @@ class LowerBounds:
         it.set()
         total = Counter(dict.fromkeys(self._stages, 0))
         for group, is_loose, least in zip(it.groups, loose, counted, strict=True):
-            total.update(self._relaxed(group) if is_loose else least)
+            found = self._relaxed(group) if is_loose else {}
+            total.update(found if found.get("hardExcess") else least | Counter(found))
         it.learn(chained(self._stages, total, "a relaxation without room"))
         return best
 
@@ -203,11 +205,11 @@ class LowerBounds:
         return Counter(moves=least, disruption=least * min(weights, default=0))
 
     def _achieved(self, group: ConstraintGroup, moves: Sequence[Move]) -> Counter[str]:
-        """What moves have of a group on the trial cluster after them."""
+        """What moves have of a group on the trial cluster after them; hard and soft excess together."""
         pods = [move.pod for move in moves if self._evaluator.trial.template(move.pod) in group.templates]
-        excess = sum(d.excess() for d in group.constraints if d.hard or _SOFT in self._stages)
+        excess = sum(one.excess() for one in group.constraints if one.hard or _SOFT in self._stages)
         weight = int(self._movable.weights[pods].sum()) if pods else 0
-        return Counter(moves=len(pods), disruption=weight, **({_SOFT: excess} if excess else {}))
+        return Counter(moves=len(pods), disruption=weight, **{_SOFT: excess})
 
     def _relaxed(self, group: ConstraintGroup) -> Mapping[str, int]:
         """The bounds of a model of one group."""
