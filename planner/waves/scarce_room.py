@@ -130,7 +130,8 @@ class ScarceRoom:
         self._room = candidates.landings.room
         self._order = LargestFirst(self._trial, moves)
         self._scarce = _scarce(candidates.timeline, moves)
-        self._planned = {move.pod: move.target for move in moves}
+        #: The planned node by pod and source: a pod may move more than once.
+        self._planned = {(move.pod, move.source): move.target for move in moves}
         #: The landings of the last wave.
         self._landed: Sequence[Landing] = ()
         self._most_work = judged * len(moves) * self._trial.problem.nodes.size
@@ -246,12 +247,13 @@ class ScarceRoom:
     def _swap(self, left: list[Move]) -> None:
         """Give a move whose node another pod of its size has taken that pod's planned node."""
         for landing in self._landed:
-            here, free = landing.move.target, self._planned[landing.move.pod]
+            move = landing.move
+            here, free = move.target, self._planned[move.pod, move.source]
             for number, other in enumerate(left if here != free else ()):
-                alike = self._order.size(other) == self._order.size(landing.move)
+                alike = self._order.size(other) == self._order.size(move)
                 if alike and other.target == here and self._order.near(other, here)[free]:
                     left[number] = replace(other, target=free)
-                    self._planned[other.pod] = free
+                    self._planned[other.pod, other.source] = free
                     break
 
     def _different(self, moves: Iterable[Move]) -> Iterator[Move]:
