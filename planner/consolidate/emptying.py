@@ -24,7 +24,7 @@ from planner.consolidate.loss import Losses
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.wave_order import EmptyingOrder
 from planner.eviction.budgets import Budgets
-from planner.landing.landing import HELD, NO_PINS, Landing, PinPolicy
+from planner.landing.landing import NO_PINS, RESTRICTED, Landing, PinPolicy
 from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
@@ -63,7 +63,7 @@ class Emptied:
     @property
     def pinned(self) -> int:
         """How many replacements are pinned."""
-        return sum(landing.kind in HELD for wave in self.waves for landing in wave)
+        return sum(landing.kind in RESTRICTED for wave in self.waves for landing in wave)
 
     def check(self) -> None:
         """Play the waves through; a plan that does not hold is a mistake of this program."""

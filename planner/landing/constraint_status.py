@@ -48,12 +48,12 @@ class ConstraintOverCells:
         self.tally, self.held = tally, held
         self.max_skew = constraint.max_skew
         self.own = rule.own
-        self.few = rule.few_domains
+        self.few_domains = rule.few_domains
         self.min_domains = rule.constraint.min_domains or 1
         self.honors = rule.constraint.node_affinity_policy == "Honor"
         self.by_node = constraint.by_node
-        self.code: list[int] = rule.column.codes[representative].tolist()
-        self.counts: list[bool] = rule.counts.eligible[representative].tolist()
+        self.domain_of: list[int] = rule.column.codes[representative].tolist()
+        self.eligible: list[bool] = rule.counts.eligible[representative].tolist()
         self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
         #: For every domain the counted pods, and the pods with the constraint on any of its nodes.
         self.sums = lru_cache(10 * kept)(self._sums)
@@ -62,50 +62,50 @@ class ConstraintOverCells:
 
     def _sums(self, histogram: OccupancyHistogram) -> dict[int, tuple[int, int]]:
         found = dict.fromkeys(self.domains, (0, 0))
-        for code, counts, levels in zip(self.code, self.counts, histogram, strict=True):
+        for code, eligible, inside in zip(self.domain_of, self.eligible, histogram, strict=True):
             if code >= 0:
                 pods, held = found.get(code, (0, 0))
-                pods += counts * sum(level[self.tally] * nodes for level, nodes in levels)
-                found[code] = pods, held + sum(level[self.held] * nodes for level, nodes in levels)
+                pods += eligible * sum(counts[self.tally] * nodes for counts, nodes in inside)
+                found[code] = pods, held + sum(counts[self.held] * nodes for counts, nodes in inside)
         return found
 
     def _occupied(self, histogram: OccupancyHistogram) -> list[tuple[int, int, int]]:
         """Counted pods, pods with the constraint, and the number of domains that hold so many of both."""
         if self.by_node:
-            inside = (levels for levels, counts in zip(histogram, self.counts, strict=True) if counts)
+            cells = (inside for inside, eligible in zip(histogram, self.eligible, strict=True) if eligible)
             return [
-                (level[self.tally], level[self.held], nodes) for levels in inside for level, nodes in levels
+                (counts[self.tally], counts[self.held], nodes) for inside in cells for counts, nodes in inside
             ]
         sums = self.sums(histogram)
         return [(*sums[code], 1) for code in self.domains]
 
     def _minimum(self, histogram: OccupancyHistogram) -> int:
-        return 0 if self.few else min((pods for pods, *_ in self._occupied(histogram)), default=0)
+        return 0 if self.few_domains else min((pods for pods, *_ in self._occupied(histogram)), default=0)
 
     def _minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCell]) -> tuple[int, int]:
         """The lowest and the highest possible global minimum for a pod that is pinned to these nodes.
 
         Which nodes of a cell the pin names is not known, nor how many of the cell's pods are on them.
         """
-        inside = [one for one in pinned if self.counts[one.cell] and self.code[one.cell] >= 0]
+        inside = [one for one in pinned if self.eligible[one.cell] and self.domain_of[one.cell] >= 0]
         minimum = self.minimum(histogram)
         if self.by_node:
             domains = sum(one.nodes for one in inside)
             most = min((self._from_above(histogram[one.cell], one.nodes) for one in inside), default=0)
             return minimum if domains >= self.min_domains else 0, most
-        codes, sums = {self.code[one.cell] for one in inside}, self.sums(histogram)
-        there = [cell for cell, code in enumerate(self.code) if code in codes and self.counts[cell]]
+        codes, sums = {self.domain_of[one.cell] for one in inside}, self.sums(histogram)
+        there = [cell for cell, code in enumerate(self.domain_of) if code in codes and self.eligible[cell]]
         whole = {one.cell for one in inside if one.whole}.issuperset(there)
         # A single visible domain is its own minimum.
         enough = (whole or len(codes) == 1) and len(codes) >= self.min_domains
         found = [sums[code][0] for code in codes]
         return minimum if enough else 0, (min if whole else max)(found, default=0)
 
-    def _from_above(self, levels: Iterable[tuple[NodeCounts, int]], nodes: int) -> int:
+    def _from_above(self, inside: Iterable[tuple[NodeCounts, int]], nodes: int) -> int:
         """The pods on the emptiest of the `nodes` fullest nodes of a cell."""
         pods = 0
-        for level, number in sorted(levels, key=lambda one: -one[0][self.tally]):
-            pods = level[self.tally]
+        for counts, number in sorted(inside, key=lambda one: -one[0][self.tally]):
+            pods = counts[self.tally]
             nodes -= number
             if nodes <= 0:
                 break
@@ -120,11 +120,11 @@ class ConstraintOverCells:
         spare = self.max_skew - self.own
         return least + spare, most + spare
 
-    def pods_at(self, histogram: OccupancyHistogram, cell: int, level: NodeCounts) -> int:
-        """The counted pods in the domain of a node of a cell and level."""
+    def pods_at(self, histogram: OccupancyHistogram, cell: int, counts: NodeCounts) -> int:
+        """The counted pods in the domain of a node of a cell with these counts."""
         if self.by_node:
-            return level[self.tally] if self.counts[cell] else 0
-        return self.sums(histogram)[self.code[cell]][0]
+            return counts[self.tally] if self.eligible[cell] else 0
+        return self.sums(histogram)[self.domain_of[cell]][0]
 
     def status(self, histogram: OccupancyHistogram) -> ConstraintStatus:
         """How far the constraint is violated."""

@@ -65,7 +65,7 @@ class CoupledConstraints:
         self.kept = kept
         self.templates = tuple(templates)
         self.cell_of = _cells_of(trial, constraints, templates, sources)
-        shared = (d.rule.column.codes for d in constraints if not d.by_node)
+        shared = (one.rule.column.codes for one in constraints if not one.by_node)
         #: A number for every node, equal for nodes that agree in all shared domains.
         self.domains = numbered(len(self.cell_of), shared)
         representative = np.unique(self.cell_of, return_index=True)[1]
@@ -73,9 +73,9 @@ class CoupledConstraints:
         self._tallies: list[PodCounts] = []
         self._over_cells = [
             ConstraintOverCells(
-                d, self._number(d.rule.tally), self._number(d.held.tally), representative, kept
+                one, self._number(one.rule.tally), self._number(one.held.tally), representative, kept
             )
-            for d in constraints
+            for one in constraints
         ]
         #: Whether some constraint counts by single nodes; if none does, only the sum of a cell matters.
         self.by_node = any(over_cells.by_node for over_cells in self._over_cells)
@@ -95,7 +95,7 @@ class CoupledConstraints:
         self._seen: dict[bytes, OccupancyHistogram] = {}
         #: How far every constraint is violated in a histogram.
         self.status = lru_cache(50 * kept)(self._status)
-        self.histograms: frozenset[OccupancyHistogram] = frozenset((self.seen(self.levels()),))
+        self.histograms: frozenset[OccupancyHistogram] = frozenset((self.seen(self.counts_on_nodes()),))
 
     def _number(self, tally: PodCounts) -> int:
         for number, known in enumerate(self._tallies):
@@ -104,7 +104,7 @@ class CoupledConstraints:
         self._tallies.append(tally)
         return len(self._tallies) - 1
 
-    def levels(self, without: Iterable[tuple[int, int]] = ()) -> Codes:
+    def counts_on_nodes(self, without: Iterable[tuple[int, int]] = ()) -> Codes:
         """A row for every tally: the pods on every node, without some pods given as (template, node)."""
         size = len(self.cell_of)
         found = np.array([tally.counts for tally in self._tallies], np.int64).reshape(-1, size)
@@ -112,52 +112,53 @@ class CoupledConstraints:
             found[:, node] -= np.array(self._weights[template], np.int64)
         return found
 
-    def seen(self, levels: Codes) -> OccupancyHistogram:
+    def seen(self, on_nodes: Codes) -> OccupancyHistogram:
         """The histogram of these counts of pods on the nodes."""
-        key = levels.tobytes()
+        key = on_nodes.tobytes()
         if key not in self._seen:
             if len(self._seen) > effort.HISTOGRAMS_SEEN:
                 self._seen.clear()
-            self._seen[key] = self._histogram(levels)
+            self._seen[key] = self._histogram(on_nodes)
         return self._seen[key]
 
-    def _histogram(self, levels: Codes) -> OccupancyHistogram:
+    def _histogram(self, on_nodes: Codes) -> OccupancyHistogram:
         if not self.by_node:
-            together = np.zeros((len(self.sizes), len(levels)), np.int64)
-            np.add.at(together, self.cell_of, levels.T)
-            return tuple(((tuple(level), 1),) for level in together.tolist())
-        kinds, nodes = np.unique(np.vstack([self.cell_of, levels]), axis=1, return_counts=True)
+            together = np.zeros((len(self.sizes), len(on_nodes)), np.int64)
+            np.add.at(together, self.cell_of, on_nodes.T)
+            return tuple(((tuple(counts), 1),) for counts in together.tolist())
+        kinds, nodes = np.unique(np.vstack([self.cell_of, on_nodes]), axis=1, return_counts=True)
         cells: list[list[tuple[NodeCounts, int]]] = [[] for _ in self.sizes]
-        for (cell, *level), number in zip(kinds.T.tolist(), nodes.tolist(), strict=True):
-            cells[cell].append((tuple(level), number))
+        for (cell, *counts), number in zip(kinds.T.tolist(), nodes.tolist(), strict=True):
+            cells[cell].append((tuple(counts), number))
         return tuple(map(tuple, cells))
 
     def _status(self, histogram: OccupancyHistogram) -> tuple[ConstraintStatus, ...]:
         return tuple(over_cells.status(histogram) for over_cells in self._over_cells)
 
     def _options(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> frozenset[Option]:
-        held, carried, found = leaving.restriction, self._carried[leaving.template], set[Option]()
-        limits = [over.limits(histogram, None if held is None else held.pinned) for over in carried]
-        for cell, levels in enumerate(histogram):
-            if not self._static[leaving.template][cell] or any(over.code[cell] < 0 for over in carried):
+        restriction, carried, found = leaving.restriction, self._carried[leaving.template], set[Option]()
+        pinned = None if restriction is None else restriction.pinned
+        limits = [over.limits(histogram, pinned) for over in carried]
+        for cell, inside in enumerate(histogram):
+            if not self._static[leaving.template][cell] or any(over.domain_of[cell] < 0 for over in carried):
                 continue
-            for level, _ in levels:
-                if held is not None and not held.allows((cell, level)):
+            for counts, _ in inside:
+                if restriction is not None and not restriction.allows((cell, counts)):
                     continue
-                here = [over.pods_at(histogram, cell, level) for over in carried]
+                here = [over.pods_at(histogram, cell, counts) for over in carried]
                 if all(pods <= most for pods, (most, _) in zip(here, limits, strict=True)):
-                    found.add((cell, level))
+                    found.add((cell, counts))
                 elif all(pods <= with_pin for pods, (_, with_pin) in zip(here, limits, strict=True)):
                     # The pin opens an option that the unpinned spec rejects: the landing would be unsafe.
                     return frozenset()
         return frozenset(found)
 
     def headroom(
-        self, histogram: OccupancyHistogram, leaving: LeavingPod, nodes: Codes, levels: Codes
+        self, histogram: OccupancyHistogram, leaving: LeavingPod, nodes: Codes, on_nodes: Codes
     ) -> Ints:
         """For every node, at least how many more counted pods it takes until it rejects the replacement.
 
-        `levels` are the pods that are on the nodes for certain.
+        `on_nodes` are the pods that are on the nodes for certain.
         """
         cells, found = self.cell_of[nodes], np.full(len(nodes), len(self.cell_of), np.int64)
         pinned = None if leaving.restriction is None else leaving.restriction.pinned
@@ -166,43 +167,43 @@ class CoupledConstraints:
                 continue
             most, _ = over_cells.limits(histogram, pinned)
             weight = max(self._weights[t][over_cells.tally] for t in self._weights)
-            left = -(-(most - levels[over_cells.tally, nodes] + 1) // max(weight, 1))
-            found = np.where(np.array(over_cells.counts)[cells], np.minimum(found, left), found)
+            left = -(-(most - on_nodes[over_cells.tally, nodes] + 1) // max(weight, 1))
+            found = np.where(np.array(over_cells.eligible)[cells], np.minimum(found, left), found)
         return np.maximum(found, 0)
 
     def left(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> OccupancyHistogram:
         """The histogram after a pod has left."""
-        ((level, _),) = histogram[leaving.cell]
-        less = tuple(a - b for a, b in zip(level, self._weights[leaving.template], strict=True))
+        ((counts, _),) = histogram[leaving.cell]
+        less = tuple(a - b for a, b in zip(counts, self._weights[leaving.template], strict=True))
         return (*histogram[: leaving.cell], ((less, 1),), *histogram[leaving.cell + 1 :])
 
     def landed(self, histogram: OccupancyHistogram, template: int, option: Option) -> OccupancyHistogram:
-        """The histogram after a replacement has landed on a node of this cell and level."""
-        cell, level = option
-        levels = Counter(dict(histogram[cell]))
-        levels[level] -= 1
-        levels[tuple(a + b for a, b in zip(level, self._weights[template], strict=True))] += 1
-        return (*histogram[:cell], tuple(sorted((+levels).items())), *histogram[cell + 1 :])
+        """The histogram after a replacement has landed on a node of this cell with these counts."""
+        cell, counts = option
+        inside = Counter(dict(histogram[cell]))
+        inside[counts] -= 1
+        inside[tuple(a + b for a, b in zip(counts, self._weights[template], strict=True))] += 1
+        return (*histogram[:cell], tuple(sorted((+inside).items())), *histogram[cell + 1 :])
 
-    def nodes_at(self, options: Iterable[Option], levels: Codes, unsure: Mask) -> Mask:
-        """The nodes at one of these options; `unsure` nodes may hold more pods than `levels` says."""
+    def nodes_at(self, options: Iterable[Option], on_nodes: Codes, unsure: Mask) -> Mask:
+        """The nodes at one of these options; `unsure` nodes may hold more pods than `on_nodes` says."""
         if not self.by_node:
             return np.isin(self.cell_of, [cell for cell, _ in options])
         found = np.zeros(len(self.cell_of), np.bool_)
-        for cell, level in options:
+        for cell, counts in options:
             nodes = np.flatnonzero(self.cell_of == cell)
-            wanted, here = np.array(level, np.int64)[:, np.newaxis], levels[:, nodes]
+            wanted, here = np.array(counts, np.int64)[:, np.newaxis], on_nodes[:, nodes]
             found[nodes[(here == wanted).all(axis=0)]] = True
             found[nodes[unsure[nodes] & (here <= wanted).all(axis=0)]] = True
         return found
 
-    def restriction(self, nodes: Mask, levels: Codes, unsure: Mask, pin: Mask | None) -> Restriction:
+    def restriction(self, nodes: Mask, on_nodes: Codes, unsure: Mask, pin: Mask | None) -> Restriction:
         """The restriction of a replacement to some nodes; its pin may name further nodes."""
         cells = frozenset(np.unique(self.cell_of[nodes & unsure if self.by_node else nodes]).tolist())
         known = np.flatnonzero(nodes & ~unsure)
         options = {
-            (cell, tuple(level))
-            for cell, level in zip(self.cell_of[known].tolist(), levels[:, known].T.tolist(), strict=True)
+            (cell, tuple(counts))
+            for cell, counts in zip(self.cell_of[known].tolist(), on_nodes[:, known].T.tolist(), strict=True)
         }
         seen = [] if pin is None else sorted(Counter(self.cell_of[pin].tolist()).items())
         pinned = tuple(PinnedCell(cell, number, number == self.sizes[cell]) for cell, number in seen)
@@ -332,20 +333,20 @@ class OutcomesByOption:
         planned = {s for found in there for s in found if s is not None}
         return min(planned or every, default=None)
 
-    def serves(self, levels: Codes, nodes: Mask, wanted: Violations) -> bool:
+    def serves(self, on_nodes: Codes, nodes: Mask, wanted: Violations) -> bool:
         """Whether violations are as wanted on each of these nodes, and no hard constraint is worse meanwhile.
 
-        `levels` are the pods on all nodes before the move.
+        `on_nodes` are the pods on all nodes before the move.
         """
         coupled = self.coupled
-        start = coupled.seen(levels)
+        start = coupled.seen(on_nodes)
         gone = coupled.left(start, self.leaving)
         if _is_worse(coupled, coupled.status(gone), coupled.status(start), away=True):
             return False
         cells = coupled.cell_of[nodes].tolist()
         if coupled.by_node:
-            held = levels[:, nodes].T.tolist()
-            options = {(cell, tuple(level)) for cell, level in zip(cells, held, strict=True)}
+            known = on_nodes[:, nodes].T.tolist()
+            options = {(cell, tuple(counts)) for cell, counts in zip(cells, known, strict=True)}
         else:
             options = {(cell, gone[cell][0][0]) for cell in cells}
         # `wanted` is None where every option would make a constraint worse.

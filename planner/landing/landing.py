@@ -100,7 +100,7 @@ class LandingContradiction(Exception):
 
 Kind = Literal["filters", "scores", "pinned", "cordoned"]
 #: The kinds that need more than an eviction.
-HELD = frozenset({"pinned", "cordoned"})
+RESTRICTED = frozenset({"pinned", "cordoned"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class PossibleNodes:
         #: The uncertain replacements that change counts of these coupled constraints.
         self._counted = room.of(coupled.templates) + same_wave
         #: The counted pods on every node for certain, after the pod of the move has left.
-        self.levels = certain_levels(room, coupled, [(case.template, case.move.source)])
+        self.on_nodes = certain_counts(room, coupled, [(case.template, case.move.source)])
         #: The nodes that may hold more counted pods than is known for certain.
         self.unsure = np.zeros_like(case.may)
         for uncertain in self._counted:
@@ -126,11 +126,11 @@ class PossibleNodes:
 
     def at(self, options: Collection[Option]) -> Mask:
         """The nodes that are, or may be, at one of these options once the pod of the move has left."""
-        return self.coupled.nodes_at(options, self.levels, self.unsure)
+        return self.coupled.nodes_at(options, self.on_nodes, self.unsure)
 
     def restricted(self, nodes: Mask, pin: Mask | None) -> LeavingPod:
         """The leaving pod with its replacement restricted to some nodes; its pin may name further nodes."""
-        restriction = self.coupled.restriction(nodes, self.levels, self.unsure, pin)
+        restriction = self.coupled.restriction(nodes, self.on_nodes, self.unsure, pin)
         return replace(self.leaving, restriction=restriction)
 
     def finds_room(self, inside: Mask, histogram: OccupancyHistogram, options: Collection[Option]) -> bool:
@@ -141,15 +141,15 @@ class PossibleNodes:
         nodes = np.flatnonzero(inside & allowed[cell_of])
         numbers, least = np.bincount(cell_of[nodes], minlength=len(histogram)), 0
         for cell in cells:
-            shut = sum(number for level, number in histogram[cell] if (cell, level) not in options)
+            shut = sum(number for counts, number in histogram[cell] if (cell, counts) not in options)
             least += max(0, int(numbers[cell]) - shut)
         if self._room.is_enough(self.case, nodes, least):
             return True
-        headroom = self.coupled.headroom(histogram, self.leaving, nodes, self.levels)
+        headroom = self.coupled.headroom(histogram, self.leaving, nodes, self.on_nodes)
         return self._room.has_places(self.case, nodes, headroom, self._counted)
 
 
-def certain_levels(room: WaveRoom, coupled: CoupledConstraints, gone: Iterable[tuple[int, int]]) -> Codes:
+def certain_counts(room: WaveRoom, coupled: CoupledConstraints, gone: Iterable[tuple[int, int]]) -> Codes:
     """The counted pods on every node for certain, without pods that are `gone`: (template, node)."""
     uncertain = ((one.template, one.node) for one in room.of(coupled.templates))
-    return coupled.levels((*uncertain, *gone))
+    return coupled.counts_on_nodes((*uncertain, *gone))

@@ -20,7 +20,7 @@ from planner.landing.coupled_constraints import (
     wave_outcomes,
 )
 from planner.landing.landing import Considered, Landing, LandingPreferences, NodeSets
-from planner.landing.replacements import PossibleNodes, Replacements, certain_levels
+from planner.landing.replacements import PossibleNodes, Replacements, certain_counts
 from planner.landing.room import Replacement, WaveRoom
 from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
@@ -53,11 +53,11 @@ class WaveLandings:
         #: Carries out a wave.
         self.commit = WavesCarriedOut(timeline, couplings, self.room, self._scenarios).commit
 
-    def foresee(self, moves: Iterable[Move]) -> None:
+    def precompute(self, moves: Iterable[Move]) -> None:
         """Compute scores in advance for moves that are likely to be judged by them."""
         likely = [move for move in moves if self._trial.template(move.pod) in self._scored]
         if likely and self._scenarios.number > 1:
-            self._scenarios.foresee(
+            self._scenarios.precompute(
                 likely, {self._coupled[self._trial.template(move.pod)] for move in likely}
             )
 
@@ -179,15 +179,15 @@ class WaveLandings:
         for number in range(self._scenarios.number):
             phases = self._timeline.own_phases(case.move)
             tops = [self._scenarios.tops(number, case.move, phase) for phase in phases]
-            levels = self._scenarios.levels(number, coupled)
-            seen = b"".join(one.tobytes() for one in (*tops, levels))
+            on_nodes = self._scenarios.counts(number, coupled)
+            seen = b"".join(one.tobytes() for one in (*tops, on_nodes))
             if seen in known:
                 continue
             known.add(seen)
             roles = [self._scenarios.with_interchangeable(top) for top in tops]
             if not all(top.any() and not (top & shut).any() for top in roles):
                 return None
-            if not possible.outcomes.serves(levels, np.logical_or.reduce(tops), wanted):
+            if not possible.outcomes.serves(on_nodes, np.logical_or.reduce(tops), wanted):
                 return None
             found |= np.logical_or.reduce(roles)
         return found
@@ -231,13 +231,13 @@ class WaveLandings:
         )
         if outcomes is None or not are_alike(coupled, outcomes.ends):
             return {}
-        levels = certain_levels(
+        on_nodes = certain_counts(
             self.room, coupled, [(one.case.template, one.case.move.source) for one in several]
         )
         found = dict[Move, Landing]()
         for one, options, shut in zip(several, outcomes.options, closed, strict=True):
             case = one.case
-            nodes = case.may & coupled.nodes_at(options, levels, one.unsure)
+            nodes = case.may & coupled.nodes_at(options, on_nodes, one.unsure)
             if (nodes & shut).any() or case.move.pod in self._preferences.again:
                 return {}
             found[case.move] = Landing(

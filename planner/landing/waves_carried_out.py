@@ -22,7 +22,7 @@ import numpy as np
 from planner.landing.constraint_status import OccupancyHistogram, Option
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, wave_outcomes
 from planner.landing.landing import Landing, LandingContradiction, NodeSets
-from planner.landing.replacements import certain_levels
+from planner.landing.replacements import certain_counts
 from planner.landing.room import UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
@@ -52,12 +52,12 @@ class TieBreakScenarios:
 
     def tell_apart(self, node: int) -> bool:
         """Make a node a class of its own; False if a scenario already used a node of its former class."""
-        classes, role = self._classes, self._classes[node]
-        if np.count_nonzero(classes == role) == 1:
+        classes, own = self._classes, self._classes[node]
+        if np.count_nonzero(classes == own) == 1:
             return True
-        played = any(classes[n] == role for scenario in self._scenarios for n in scenario.values())
+        used = any(classes[n] == own for scenario in self._scenarios for n in scenario.values())
         classes[node] = classes.max() + 1
-        return not played
+        return not used
 
     def _key(self, scenario: Scenario) -> Hashable:
         """A key, equal for scenarios that differ only in the roles of interchangeable nodes."""
@@ -68,15 +68,15 @@ class TieBreakScenarios:
         roles = ((int(self._classes[node]), tuple(sorted(kinds))) for node, kinds in held.items())
         return tuple(sorted(roles))
 
-    def foresee(self, moves: Collection[Move], couplings: Collection[CoupledConstraints]) -> None:
-        """Compute levels and best nodes in advance, so that each scenario is set up once for all of them.
+    def precompute(self, moves: Collection[Move], couplings: Collection[CoupledConstraints]) -> None:
+        """Compute counts and best nodes in advance, so that each scenario is set up once for all of them.
 
         Where two clusters with soft constraints have lost a zone, planning takes a third of the time.
         """
         for number in range(self.number):
             with self._shown(number):
                 for coupled in couplings:
-                    self.levels(number, coupled)
+                    self.counts(number, coupled)
                 for move in moves:
                     for phase in self._timeline.own_phases(move):
                         self.tops(number, move, phase)
@@ -94,9 +94,9 @@ class TieBreakScenarios:
             yield
             self._now = before
 
-    def _levels(self, number: int, coupled: CoupledConstraints) -> Codes:
+    def _counts(self, number: int, coupled: CoupledConstraints) -> Codes:
         with self._shown(number):
-            return coupled.levels()
+            return coupled.counts_on_nodes()
 
     def _tops(self, number: int, move: Move, phase: Phase) -> Mask:
         with self._shown(number):
@@ -128,7 +128,7 @@ class TieBreakScenarios:
         #: The nodes with the highest score for a replacement in a scenario, remembered while it is one.
         self.tops = cache(self._tops)
         #: The counted pods on every node in a scenario.
-        self.levels = cache(self._levels)
+        self.counts = cache(self._counts)
 
     @property
     def number(self) -> int:
@@ -211,8 +211,10 @@ class WavesCarriedOut:
                 self.room.in_scenarios.add(move.pod)
         for coupled in couplings:
             if all(one.pod in self.room.in_scenarios for one in self.room.of(coupled.templates)):
-                levels = (self._scenarios.levels(number, coupled) for number in range(self._scenarios.number))
-                coupled.histograms = frozenset(map(coupled.seen, levels))
+                on_nodes = (
+                    self._scenarios.counts(number, coupled) for number in range(self._scenarios.number)
+                )
+                coupled.histograms = frozenset(map(coupled.seen, on_nodes))
         self._trial.state.forget_history()
         return done
 
@@ -234,7 +236,7 @@ class WavesCarriedOut:
         self, coupled: CoupledConstraints, landings: Sequence[Landing]
     ) -> frozenset[OccupancyHistogram]:
         """All histograms that landings may lead to; a landing by scores comes alone."""
-        leaving_pods = [self._held(landing, coupled) for landing in landings]
+        leaving_pods = [self._restricted(landing, coupled) for landing in landings]
         if landings[0].kind == "scores":
             gone = [coupled.left(histogram, leaving_pods[0]) for histogram in coupled.histograms]
             return frozenset(
@@ -247,7 +249,7 @@ class WavesCarriedOut:
             raise LandingContradiction("a wave that was judged to hold does not")
         return outcomes.ends
 
-    def _held(self, landing: Landing, coupled: CoupledConstraints) -> LeavingPod:
+    def _restricted(self, landing: Landing, coupled: CoupledConstraints) -> LeavingPod:
         """The leaving pod of a landing, with the restriction of that landing."""
         move, template = landing.move, self._trial.template(landing.move.pod)
         leaving = LeavingPod.of(move, template, coupled)
@@ -256,8 +258,8 @@ class WavesCarriedOut:
         unsure = np.zeros_like(landing.nodes)
         for uncertain in self.room.of(coupled.templates):
             unsure |= uncertain.nodes
-        levels = certain_levels(self.room, coupled, [(template, move.source)])
-        restriction = coupled.restriction(landing.nodes, levels, unsure, self._pin(landing))
+        on_nodes = certain_counts(self.room, coupled, [(template, move.source)])
+        restriction = coupled.restriction(landing.nodes, on_nodes, unsure, self._pin(landing))
         return replace(leaving, restriction=restriction)
 
     def _pin(self, landing: Landing) -> Mask | None:

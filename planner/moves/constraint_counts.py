@@ -157,7 +157,7 @@ def excesses(constraints: Iterable[TrackedConstraint]) -> tuple[int, ...]:
 
 def worse(before: Sequence[int], constraints: Iterable[TrackedConstraint]) -> bool:
     """Whether any of the constraints has more pods too many than before."""
-    return any(constraint.excess() > level for constraint, level in zip(constraints, before, strict=True))
+    return any(constraint.excess() > pods for constraint, pods in zip(constraints, before, strict=True))
 
 
 def fewest_moves(  # noqa: PLR0913 - what a constraint's counts depend on

@@ -15,7 +15,7 @@ from planner.audit.findings import change_of, findings_of
 from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.documents.words import are, counted
-from planner.landing.landing import HELD, Landing
+from planner.landing.landing import RESTRICTED, Landing
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes
@@ -141,7 +141,7 @@ def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: 
         "moves": len(pods),
         "disruption": int(movable.weights[pods].sum()) if movable is not None and pods else 0,
         "softExcess": after.soft_excess,
-        "pinned": sum(landing.kind in HELD for wave in waves for landing in wave),
+        "pinned": sum(landing.kind in RESTRICTED for wave in waves for landing in wave),
     }
 
 

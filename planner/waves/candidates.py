@@ -183,7 +183,7 @@ class Candidates:
         fresh = [
             move for move, (question, state) in asked.items() if again or self._refused.get(question) != state
         ]
-        self.landings.foresee(self._as_many(fresh))
+        self.landings.precompute(self._as_many(fresh))
         for move in fresh:
             if not away.allow(self._limits(move)):
                 continue

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.constraints.family import Verdict
-from planner.landing.landing import HELD, Landing, NodeSets
+from planner.landing.landing import RESTRICTED, Landing, NodeSets
 from planner.moves.constraint_counts import excesses, worse
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
@@ -177,16 +177,16 @@ def _preempted(timeline: EvictionTimeline, landing: Landing) -> str | None:
     if framework.profile.preemption is None:
         return None
     preemption = Preemption(framework, Nominations(trial.problem, trial.state), framework.profile.preemption)
-    outcome = preemption.attempt(plan, move.pod, _held(framework.diagnose(plan), trial, landing))
+    outcome = preemption.attempt(plan, move.pod, _without_excluded(framework.diagnose(plan), trial, landing))
     if outcome.node is None:
         return None
     victims = ", ".join(trial.problem.pods[victim].key for victim in outcome.victims) or "pods that leave"
     return f"finds no node, and preempts {victims} on {trial.problem.nodes.names[outcome.node]}"
 
 
-def _held(diagnosis: Diagnosis, trial: TrialCluster, landing: Landing) -> Diagnosis:
+def _without_excluded(diagnosis: Diagnosis, trial: TrialCluster, landing: Landing) -> Diagnosis:
     """A diagnosis in which preemption does not help on nodes that a pin or cordon excludes."""
-    if landing.kind not in HELD:
+    if landing.kind not in RESTRICTED:
         return diagnosis
     shut = np.isin(np.arange(diagnosis.nodes), landing.cordon)
     if landing.pin is not None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from planner.eviction.protections import SOFT
-from planner.landing.landing import HELD, Considered, Landing, LandingContradiction
+from planner.landing.landing import RESTRICTED, Considered, Landing, LandingContradiction
 from planner.landing.room import WaveRoom
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
@@ -129,7 +129,7 @@ class WavePlan:
     def key(self) -> tuple[int, ...]:
         """The smaller, the better: excess, moves, pins, weight, soft excess, landings by scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
-        pins, by_scores = sum(kind in HELD for kind in kinds), kinds.count("scores")
+        pins, by_scores = sum(kind in RESTRICTED for kind in kinds), kinds.count("scores")
         return *self.excess, len(kinds), pins, self.weight, self.soft_excess_left, by_scores
 
     @property
@@ -140,12 +140,14 @@ class WavePlan:
     @property
     def pinned(self) -> set[int]:
         """The pods whose replacements are pinned, or kept off cordoned nodes."""
-        return {landing.move.pod for wave in self.waves for landing in wave if landing.kind in HELD}
+        return {landing.move.pod for wave in self.waves for landing in wave if landing.kind in RESTRICTED}
 
     def is_as_planned(self, planned: Mapping[str, int]) -> bool:
         """Whether nothing could be better but the number of landings that rely on scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
-        improvable = not HELD.isdisjoint(kinds) or len(kinds) > planned["moves"] or self.soft_excess_left > 0
+        improvable = (
+            not RESTRICTED.isdisjoint(kinds) or len(kinds) > planned["moves"] or self.soft_excess_left > 0
+        )
         return not (self.left or self.misses(planned) or improvable)
 
     def misses(self, planned: Mapping[str, int]) -> bool:
