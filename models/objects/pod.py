@@ -224,6 +224,11 @@ class Pod(NamespacedObject):
         return any(item.type == "Ready" and item.status == "True" for item in self.status.conditions)
 
     @property
+    def is_unready(self) -> bool:
+        """Whether a condition says that it is not ready."""
+        return any(item.type == "Ready" and item.status != "True" for item in self.status.conditions)
+
+    @property
     def is_starting(self) -> bool:
         """Whether it is bound and its node has not started it yet, as images are pulled or volumes wait.
 

@@ -70,7 +70,10 @@ class MoveIncumbent:
 
     def _keep(self, found: ActionSequence) -> None:
         self.actions, self._evicts_first = found
-        self.placed = self._count(self.actions)
+        before, self.placed = self.placed, self._count(self.actions)
+        if any(now < then for now, then in zip(self.placed, before, strict=True)):
+            # The least moves were those of plans with as many pods of every priority.
+            self.least_moves = 0
 
     def may_end(self) -> bool:
         """Whether evictions may lead to what the state is at this moment."""
@@ -106,10 +109,11 @@ class MoveIncumbent:
 
     def tighten(self, found: Mapping[str, int]) -> None:
         """Take over bounds where they are better; each presumes that those before it are reached."""
-        bounds = tuple(
-            found.get(f"{PODS_PLACED}{priority}", bound)
-            for priority, bound in zip(self._pending.priorities, self.bounds, strict=True)
-        )
+        bounds: Placed = ()
+        for stage, priority in enumerate(self._pending.priorities):
+            # What is known of a stage says nothing where another bound is reached before it.
+            known = self.bounds if bounds == self.bounds[:stage] else self._all_pods
+            bounds += (found.get(f"{PODS_PLACED}{priority}", known[stage]),)
         self.bounds = min(self.bounds, bounds)
         self.tell()
 

@@ -67,7 +67,8 @@ class Problem:
         )
         self._selected_keys = selected_keys(cluster)
         known = None if before is None else before._grouping
-        self._grouping: Grouping = Grouping(pods, self._selected_keys, known)
+        by_health = bool(cluster.pod_disruption_budgets)
+        self._grouping: Grouping = Grouping(pods, self._selected_keys, known, by_health=by_health)
         grouping = self._grouping
         self.template_of = np.array(grouping.template_of, np.int64)
         requests = [self.requests_of(pod) for pod, _ in grouping.examples]

@@ -69,12 +69,22 @@ class Grouping:
     """Pods by template: the labels that matter, an example of each template, the template of each pod."""
 
     def __init__(
-        self, pods: Sequence[Pod], selected_keys: frozenset[str], known: Grouping | None = None
+        self,
+        pods: Sequence[Pod],
+        selected_keys: frozenset[str],
+        known: Grouping | None = None,
+        *,
+        by_health: bool = False,
     ) -> None:
-        """Of the pods; of those that `known` grouped by the same labels nothing is looked at again."""
+        """Of the pods; of those that `known` grouped by the same rules nothing is looked at again.
+
+        With `by_health` placed pods that budgets count otherwise, as they are not ready, are not alike.
+        """
         self._pods = pods
         self._selected_keys: frozenset[str] = selected_keys
-        alike = known if known is not None and known._selected_keys == selected_keys else None
+        self._by_health = by_health
+        rules = selected_keys, by_health
+        alike = known if known is not None and (known._selected_keys, known._by_health) == rules else None
         begun = alike if alike is not None and alike._begins(pods) else None
         self.examples: list[tuple[Pod, Mapping[str, str]]] = [*begun.examples] if begun else []
         self.template_of: list[int] = [*begun.template_of] if begun else []
@@ -93,7 +103,7 @@ class Grouping:
                 labels_before.add(labels)
                 self.template_of.append(self._number(pod))
                 continue
-            parts = _shared_parts(pod) if before is None else before
+            parts = (_shared_parts(pod), self._health(pod)) if before is None else before
             number = numbers.get(parts)
             if number is None:
                 number = self._number(pod, None if before is None else keys[before])
@@ -130,8 +140,14 @@ class Grouping:
             self._by_place and placed,
             None if owner is None else (owner.kind, owner.name, owner.uid),
             pod.is_terminating,
+            self._health(pod),
             metadata.creation_timestamp is None,
         )
+
+    def _health(self, pod: Pod) -> tuple[bool, ...]:
+        """What budgets see of a placed pod beyond its labels; nothing of one that runs and is ready."""
+        health = (pod.is_starting, pod.is_unready) if self._by_health and pod.spec.node_name else ()
+        return health if any(health) else ()
 
     def _spec_key(self, spec: PodSpec) -> str:
         """The parts of a spec that matter, as text; pods that share the very same parts share the text."""

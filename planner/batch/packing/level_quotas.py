@@ -129,8 +129,8 @@ class LevelQuotas:
         """The pods of every domain in proportion to the weights of its cells."""
         inside = self._domain >= 0
         total = np.bincount(self._domain[inside], weights=weights[inside], minlength=len(self._pods))
-        per_weight = np.append(self._pods / np.maximum(total, _TINY), 0.0)
-        shares: _Floats = weights * per_weight[self._domain]
+        per_weight = np.divide(self._pods, total, out=np.zeros_like(total), where=total > 0)
+        shares: _Floats = weights * np.append(per_weight, 0.0)[self._domain]
         return shares
 
     def _whole(self, shares: _Floats) -> Ints | None:
