@@ -182,8 +182,11 @@ def is_modelled(trial: TrialCluster, movable: Movable) -> bool:
     """Whether the models allow everything that a plan may do, so that their bounds speak of all plans.
 
     A spread constraint may have pods too many as it has them now; of other rules that are broken already the
-    models know nothing, nor that a cordon takes nodes out of the domains of a constraint that honours taints.
+    models know nothing, nor that a cordon takes nodes out of the domains of a constraint that honours taints,
+    nor of labels that pods get from their nodes.
     """
+    if trial.problem.labels_follow_nodes:
+        return False
     problem, hard = trial.problem, [found for found in trial.ledger.constraints if found.hard]
     if any(found.rule.constraint.node_taints_policy == "Honor" for found in hard):
         return False

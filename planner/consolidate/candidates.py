@@ -36,10 +36,18 @@ class MachineCandidates:
 
 
 def candidates(
-    question: ConsolidationQuestion, catalogue: Catalogue, meter: Meter, *, spare: bool = False
+    question: ConsolidationQuestion,
+    catalogue: Catalogue,
+    meter: Meter,
+    *,
+    spare: bool = False,
+    survive: str | None = None,
 ) -> MachineCandidates:
-    """The machines of a catalogue that may pay in a cluster; with `spare` room has to stay free."""
-    useful = _useful(question, catalogue, spare=spare)
+    """The machines of a catalogue that may pay in a cluster.
+
+    With `spare` room has to stay free, with `survive` when any domain of that key is lost.
+    """
+    useful = _useful(question, catalogue, spare=spare, survive=survive)
     counts, complete = _that_pay(question, useful, spare=spare)
     claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
     if not claimed:
@@ -61,7 +69,9 @@ def candidates(
     return MachineCandidates(few, CostBound(bound.cost, order, complete=False), claimed)
 
 
-def _useful(question: ConsolidationQuestion, catalogue: Catalogue, *, spare: bool) -> list[MachineType]:
+def _useful(
+    question: ConsolidationQuestion, catalogue: Catalogue, *, spare: bool, survive: str | None
+) -> list[MachineType]:
     """The types that hold their DaemonSets' pods, and that no other type makes superfluous.
 
     With `spare` a type whose DaemonSets ask for less than another's brings more of its room.
@@ -77,7 +87,8 @@ def _useful(question: ConsolidationQuestion, catalogue: Catalogue, *, spare: boo
     rows = asked.any(axis=0)
     free = np.vstack([setting.trial.free()[rows], *holds])
     brings = np.vstack([free, -setting.trial.state.used[rows]]) if spare else free
-    keys = {found.rule.column.key for found in setting.trial.ledger.constraints} - {HOSTNAME}
+    keys = {found.rule.column.key for found in setting.trial.ledger.constraints}
+    keys = (keys | {survive or HOSTNAME}) - {HOSTNAME}
     kept: list[int] = []
     nodes = [problem.nodes.index[name] for name in machines]
     larger_first = sorted(nodes, key=lambda node: (int(every.prices[node]), *(-free[:, node]).tolist()))
@@ -118,15 +129,14 @@ def _likely(question: ConsolidationQuestion, counts: _Counts) -> _Counts:
 def _is_known(setting: Setting) -> bool:
     """Whether machines that are not added are no domains of their own in the models.
 
-    The models count the domains of all nodes; a hostname, or a zone that only the catalogue has, is
-    a domain once a machine is added.
+    The models count the domains of all nodes; a hostname, or a zone where only machines of the catalogue are
+    eligible for a constraint, is a domain once a machine is added.
     """
     before = ~setting.added
     for found in setting.trial.ledger.constraints:
-        column = found.rule.column
-        if found.hard and (
-            column.key == HOSTNAME or set(column.codes.tolist()) > set(column.codes[before].tolist())
-        ):
+        column, eligible = found.rule.column, found.rule.counts.eligible
+        domains = ({*column.codes[nodes].tolist()} for nodes in (eligible, eligible & before))
+        if found.hard and (column.key == HOSTNAME or next(domains) != next(domains)):
             return False
     return True
 

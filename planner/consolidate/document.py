@@ -54,7 +54,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         Measured("pinned", emptied.pinned, largest=False),
         Measured("softExcess", after.balance.soft_excess, largest=False),
     ]
-    claims = [] if least_cost is None else [*_claims(layout, math.ceil(least_cost / prices.unit))]
+    claims = [] if least_cost is None else [*_claims(layout, math.floor(least_cost / prices.unit))]
     stages = [*judge(measured, claims)]
     reasons = [[_reason(emptied, landing.move.source) for landing in wave] for wave in emptied.waves]
     return ConsolidationPlan(

@@ -113,7 +113,7 @@ class _Consolidation:
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
             spare = limits.thousandths > 0 or limits.survive is not None
-            found = candidates(question, catalogue, share, spare=spare)
+            found = candidates(question, catalogue, share, spare=spare, survive=limits.survive)
             self._setting = found.setting
             self._machines = found.setting.kinds
             self._bound = found.bound
@@ -227,8 +227,8 @@ class _Consolidation:
         if (rules.most_per_node, rules.most_per_namespace) != (None, None):
             yield "the DeschedulerPolicy's limits per node and namespace are not kept to"
         if not self._alone_modelled:
-            why = "the snapshot breaks a rule other than spread, or a constraint honours taints"
-            yield f"no bound is known: {why}"
+            why = "the snapshot breaks a rule other than spread, a constraint honours taints,"
+            yield f"no bound is known: {why} or a selector names a label that pods get from their nodes"
         elif not self._modelled:
             yield "no bound is known: machines are domains of a constraint, or there are too many types"
         pending = sum(pod not in problem.refused for pod in problem.queue())

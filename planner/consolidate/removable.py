@@ -125,7 +125,7 @@ def _why_kept(node: Node, choice: NodeChoice, *, holds_pods: bool) -> str:
     checks = (
         (name in choice.keep, "named by --keep"),
         (
-            name not in choice.named and any(label in labels for label in CONTROL_PLANE),
+            name not in choice.named | choice.machines and any(label in labels for label in CONTROL_PLANE),
             "a control-plane node",
         ),
         (

@@ -12,6 +12,7 @@ import pytest
 from planner import consolidate
 from planner.consolidate.candidates import candidates
 from planner.consolidate.catalogue import Catalogue
+from planner.consolidate.removable import NodeChoice
 from planner.consolidate.setting import ConsolidationQuestion, with_added
 from planner.documents.consolidation import ConsolidationPlan
 from planner.proof.clock import Clock
@@ -183,3 +184,62 @@ def test_no_bound_where_machines_would_be_domains() -> None:
     plan = consolidate(cluster(*nodes, *pods), catalogue=rows)
     assert plan.cost.bound is None
     assert any("machines are domains" in note for note in plan.notes)
+
+
+def test_with_survive_the_same_type_in_another_zone_is_no_double() -> None:
+    """What went wrong: no rule but `survive` looks at zones, and machines of one zone alone were offered."""
+    nodes = [node(name, zone, cpu="8", labels={TYPE: "big"}) for name, zone in (("a1", "a"), ("b1", "b"))]
+    pods = [owned(f"web-{number}", ("a1", "b1")[number % 2], cpu="1") for number in range(4)]
+    rows = [{"name": "small", "price": "1", "cpu": "4", "memory": "8Gi"}]
+    plan = consolidate(cluster(*nodes, *pods), prices={"big": 10}, catalogue=rows, pins=True, survive=ZONE)
+    assert (plan.cost.after, plan.cost.bound, len(plan.added)) == (2, 2, 2)
+
+
+def test_no_bound_where_only_machines_are_eligible_in_a_zone() -> None:
+    """What went wrong: a machine of the pool made its zone an empty domain, though it was never added."""
+    pool = {"pool": "web", TYPE: "old"}
+    words: Any = {"spread": [spread(ZONE, skew=2)], "node_selector": {"pool": "web"}}
+    found = cluster(
+        *(node(name, name[0], labels=pool) for name in ("a1", "b1", "b2")),
+        node("c1", "c", labels={TYPE: "other"}),
+        pod("bare-a", "a1", cpu="1"),
+        pod("bare-b", "b1", cpu="3"),
+        pod("batch-1", "c1", cpu="4", owner="ReplicaSet/batch", app="batch"),
+        *(owned(f"w{number}", on, **words) for number, on in enumerate(("a1", "a1", "b1", "b2"))),
+    )
+    rows = [{"name": "new", "price": "3", "cpu": "4", "memory": "8Gi", "pool": "web"}]
+    plan = consolidate(found, catalogue=rows, prices={"old": 1, "other": 3, "new": 3}, pins=True)
+    assert (plan.cost.bound, plan.status) == (None, "Feasible")
+
+
+def test_a_bound_is_no_higher_in_the_coarser_unit_of_the_nodes_prices() -> None:
+    """What went wrong: 5.5 was rounded up to 6 where no machine is added, and 6 proved, though 5.7 is had."""
+    found = cluster(
+        *(node(name, name[0], cpu="4", labels={TYPE: "k"}) for name in ("a1", "b1", "b2")),
+        node("b3", "b", cpu="4", labels={TYPE: "t3"}),
+        *(pod(f"bare-{on}", on, cpu=cpu) for on, cpu in (("b1", "3"), ("b2", "3"), ("a1", "1"))),
+        owned("w1", "a1", cpu="3"),
+    )
+    rows = [
+        {"name": name, "price": price, "cpu": cpu, "memory": "8Gi", ZONE: "b"}
+        for name, price, cpu in (("m", "2.5", "1"), ("m2", "2.7", "3"))
+    ]
+    plan = consolidate(found, catalogue=rows, prices={"k": 1, "t3": 3}, survive=ZONE, pins=True)
+    assert plan.cost.bound is not None
+    assert plan.cost.bound < 5.7 or plan.cost.after == pytest.approx(5.7)
+    assert (plan.status == "Optimal") <= (plan.cost.after == plan.cost.bound)
+
+
+def test_machines_may_go_where_all_nodes_are_servers() -> None:
+    """What went wrong: machines had the label of a control plane that all nodes have, and could not go."""
+    server = {"node-role.kubernetes.io/control-plane": "", TYPE: "big"}
+    nodes = [node(name, "a", cpu="8", labels=server) for name in ("a1", "b1")]
+    rows = [
+        {"name": name, "price": price, "cpu": cpu, "memory": "8Gi"}
+        for name, price, cpu in (("big", "10", "8"), ("small", "1", "4"))
+    ]
+    choice = NodeChoice(named=frozenset(("a1", "b1")))
+    plan = consolidate(
+        cluster(*nodes, owned("w1", "a1"), owned("w2", "b1")), catalogue=rows, choice=choice, pins=True
+    )
+    assert (plan.cost.after, [row.type for row in plan.added]) == (1, ["small"])
