@@ -43,7 +43,10 @@ _TURNOVER = 2
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What the running cluster says about pods and ReplicaSets, and when it was looked at."""
+    """What the running cluster says about pods and ReplicaSets, and when it was looked at.
+
+    Live pods on nodes that are not there are left out: the pod garbage collector deletes them.
+    """
 
     pods: ByController[Pod]
     sets: ByController[ReplicaSet]
@@ -76,7 +79,7 @@ def maker_of(item: Rolling, before: Rolling | None, known: ClusterFacts, slots: 
             return _job(item, known.pods.of(item), known, slots)
         case _:
             there = known.pods.of(item)
-            missing = _TURNOVER * max(0, item.spec.replicas - len(there))
+            missing = _TURNOVER * max(0, item.spec.replicas - sum(map(is_live, there)))
             keys = slots.of_template(item.spec.template, item, missing)
             return _plain(item, there, keys, known)
 
@@ -85,7 +88,7 @@ def removed(item: Rolling, known: ClusterFacts) -> Maker:
     """A workload that is deleted: its pods are told to go, whichever of its revisions they are of."""
     owners = known.sets.of(item) if isinstance(item, Deployment) else [item]
     keys = [pod.key for owner in owners for pod in known.pods.of(owner) if is_live(pod)]
-    return Maker(item, lambda index, _: RemovedRun([index[key] for key in keys if key in index]))
+    return Maker(item, lambda index, _: RemovedRun([index[key] for key in keys]))
 
 
 def _plain(
@@ -116,10 +119,8 @@ class _ReplicaSetPods:
     def replicas(self, number: int, index: Index, later: timedelta) -> Revision:
         """The ReplicaSet as it begins."""
         then = None if self.now is None else self.now + later
-        # Pods on nodes that the snapshot lacks are no part of the problem.
-        there = [pod for pod in self.live if pod.key in index]
-        slots = [index[key] for key in (*(pod.key for pod in there), *self.more)]
-        ranks = {index[pod.key]: _rank(pod, then) for pod in there}
+        slots = [index[key] for key in (*(pod.key for pod in self.live), *self.more)]
+        ranks = {index[pod.key]: _rank(pod, then) for pod in self.live}
         return Revision(self.name, slots, number, ranks=ranks, min_ready=self.min_ready)
 
 
@@ -195,7 +196,7 @@ def _stateful_set(item: StatefulSet, before: Rolling | None, known: ClusterFacts
     fresh = dict(zip(names, slots.take((wanted[name] for name in names), item), strict=True))
 
     def run(index: Index, _: timedelta) -> StatefulSetRun:
-        old = {_ordinal(name): index[pod.key] for name, pod in there.items() if pod.key in index}
+        old = {_ordinal(name): index[pod.key] for name, pod in there.items()}
         new = {_ordinal(name): index[key] for name, key in fresh.items()}
         kept = {number: pod for number, pod in old.items() if number not in new}
         return StatefulSetRun(item, old, new if changed else kept | new)
@@ -211,7 +212,7 @@ def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, sl
     fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
 
     def run(index: Index, _: timedelta) -> DaemonSetRun:
-        old = {node: index[pod.key] for node, pod in there.items() if pod.key in index}
+        old = {node: index[pod.key] for node, pod in there.items()}
         new = {node: index[key] for node, key in fresh.items()}
         kept = {node: pod for node, pod in old.items() if node in wanted and node not in new}
         return DaemonSetRun(item, old, kept | new)

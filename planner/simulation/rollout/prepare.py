@@ -64,9 +64,9 @@ def prepare(
         raise InputError(problems)
     after = applied(cluster, manifests)
     slots = Slots(_as_admitting(cluster, after))
-    known = ClusterFacts(
-        ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes
-    )
+    names = {node.name for node in after.nodes}
+    pods = [pod for pod in cluster.pods if pod.is_finished or not pod.node_name or pod.node_name in names]
+    known = ClusterFacts(ByController(pods), ByController(after.replica_sets), moment(cluster), after.nodes)
     makers = [*_makers(cluster, after, manifests, known, slots), *(removed(item, known) for item in gone)]
     there = {item.key for item in after.replica_sets}
     stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in there)

@@ -1,0 +1,72 @@
+"""Rollouts of clusters with pods that have ended, are Terminating, start, or are on nodes that are gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from planner import rollout
+from planner.documents.rollout import Rollout
+from tests.builders import LONG_AGO, ZONE, Object
+from tests.planner.simulation.rollout.running import manifests, running, web, zones
+
+
+def applied(objects: list[Object], *items: Object, replays: int = 4) -> Rollout:
+    """What applying the manifests to these objects leads to."""
+    return rollout(Cluster.from_objects(objects), manifests(*items), replays=replays)
+
+
+def changed(
+    objects: list[Object], name: str, *, status: Object | None = None, **metadata: Any
+) -> list[Object]:
+    """The objects, one pod of them with this status and metadata."""
+    (found,) = (item for item in objects if item["metadata"]["name"] == name)
+    found["metadata"] |= metadata
+    found["status"] = found["status"] if status is None else status
+    return objects
+
+
+def of_kind(replicas: int, kind: str) -> Object:
+    """A workload `web` of such a kind, without constraints."""
+    item = web(replicas, kind=kind, constraints=[])
+    if kind == "Job":
+        item |= {"apiVersion": "batch/v1"}
+        item["spec"] = {
+            "template": item["spec"]["template"],
+            "parallelism": replicas,
+            "completions": replicas,
+        }
+    if kind == "ReplicationController":
+        item |= {"apiVersion": "v1"}
+        item["spec"]["selector"] = {"app": "web"}
+    return item
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController"])
+@pytest.mark.parametrize("left", [{"status": {"phase": "Failed"}}, {"deletionTimestamp": LONG_AGO}])
+def test_a_pod_that_has_ended_or_is_told_to_go_is_no_replica(kind: str, left: dict[str, Any]) -> None:
+    """A second pod was asked for and the leftover was taken for it: there was no place, an internal error."""
+    objects = changed(running(of_kind(1, kind), ["a1", "a1"], *zones("ab")), "web-1", **left)
+    found = applied(objects, of_kind(2, kind))
+    assert found.completes
+    assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {2}
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "Job", "Deployment"])
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_a_pod_on_a_node_that_is_gone_is_made_anew(kind: str, replicas: int) -> None:
+    """It took the place of the pod that follows it, which ended with an internal error or a KeyError."""
+    objects = running(of_kind(2, kind), ["a1", "gone"], *zones("ab"))
+    found = applied(objects, of_kind(replicas, kind))
+    assert found.completes
+    assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {replicas}
+
+
+def test_a_pod_of_a_job_that_succeeded_on_a_node_that_is_gone_counts() -> None:
+    """Its node may go, what it has done stays."""
+    objects = running(of_kind(2, "Job"), ["a1", "gone"], *zones("ab"))
+    found = applied(changed(objects, "web-1", status={"phase": "Succeeded"}), of_kind(2, "Job"))
+    assert found.completes
+    assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {1}
