@@ -101,6 +101,11 @@ class ClusterSimulation:
                 self.alive[pod] = True
                 self._wait(pod)
 
+    def go_on_starting(self) -> None:
+        """Take pods that have a node and start in the snapshot for pods that become ready, too."""
+        bound = [pod for pod in self._doubles if self.alive[pod] and pod not in self.waiting]
+        self.starting |= dict.fromkeys(pod for pod in bound if self.problem.pods[pod].is_starting)
+
     def _new_queue(self) -> SchedulingQueue:
         return SchedulingQueue()
 

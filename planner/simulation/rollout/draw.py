@@ -48,6 +48,7 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
     simulation = ClusterSimulation(
         prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed
     )
+    simulation.go_on_starting()
     pace = Pace(seed)
     later = timedelta(seconds=pace.later)
     runs: Sequence[ControllerRun] = prepared.runs(later)

@@ -95,7 +95,8 @@ class Revision:
         rank = self._table[simulation.alive[self._numbers]]
         later = ~np.isnan(simulation.made_at[live])
         cost, restarts = np.where(later, 0, rank[:, 0]), np.where(later, 0, rank[:, 2])
-        became_ready = np.where(later, simulation.ready_at[live], rank[:, 1])
+        since = later | ~np.isnan(simulation.ready_at[live])
+        became_ready = np.where(since, simulation.ready_at[live], rank[:, 1])
         created = np.where(later, simulation.made_at[live], rank[:, 3])
         uid = np.where(later | (rank[:, 4] == 0), simulation.random_rank[live], rank[:, 4])
         placed, ready = node_of[live] >= 0, simulation.ready[live]

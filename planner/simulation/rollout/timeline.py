@@ -43,6 +43,8 @@ class Timeline:
                 for pod in controller.watched:
                     self._watching[pod].append(controller)
         self._order = list(runs)
+        for pod in simulation.starting:
+            self._have_started(pod)
         for pod in simulation.proving:
             self._prove(pod)
         for pod, run in self._runs.items():
@@ -81,7 +83,7 @@ class Timeline:
         for change, pod in happened:
             match change:
                 case PodChange.BOUND:
-                    self._after(self._pace.start(self._simulation.now), lambda pod=pod: self._start(pod))  # type: ignore[misc]
+                    self._have_started(pod)
                 case PodChange.READY if pod in self._runs and self._runs[pod].pods_end:
                     self._work(pod)
                 case PodChange.READY if pod in self._simulation.proving:
@@ -105,9 +107,14 @@ class Timeline:
             for controller in self._watching.get(pod, ()):
                 self._wake(controller)
 
-    def _start(self, pod: int) -> None:
-        if pod in self._simulation.starting:
-            self._simulation.become_ready(pod)
+    def _have_started(self, pod: int) -> None:
+        """Have a pod that has a node become ready in time, unless it is gone by then."""
+
+        def start() -> None:
+            if pod in self._simulation.starting:
+                self._simulation.become_ready(pod)
+
+        self._after(self._pace.start(self._simulation.now), start)
 
     def _prove(self, pod: int) -> None:
         """Have a ready pod become available in time, unless it is gone by then."""

@@ -70,3 +70,33 @@ def test_a_pod_of_a_job_that_succeeded_on_a_node_that_is_gone_counts() -> None:
     found = applied(changed(objects, "web-1", status={"phase": "Succeeded"}), of_kind(2, "Job"))
     assert found.completes
     assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {1}
+
+
+STARTING: Object = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])
+@pytest.mark.parametrize(("replicas", "cpu"), [(3, "100m"), (4, "100m"), (3, "200m"), (1, "100m")])
+def test_a_pod_that_starts_becomes_ready(kind: str, replicas: int, cpu: str) -> None:
+    """Bound and Pending in the snapshot, it never became ready, and what waited for it stopped at once."""
+    objects = running(web(3, kind=kind, constraints=[]), ["a1", "b1", "a1"], *zones("ab"))
+    name = "web-old-1" if kind == "Deployment" else "web-1"
+    found = applied(
+        changed(objects, name, status=STARTING), web(replicas, cpu=cpu, kind=kind, constraints=[])
+    )
+    assert found.completes
+    assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {replicas}
+
+
+def test_a_pod_that_starts_runs_to_its_end() -> None:
+    """A pod of a Job that is bound and Pending in the snapshot succeeds like the others."""
+    objects = running(of_kind(2, "Job"), ["a1", "b1"], *zones("ab"))
+    assert applied(changed(objects, "web-1", status=STARTING), of_kind(2, "Job")).completes
+
+
+def test_a_pod_that_runs_and_is_not_ready_stays_so() -> None:
+    """What is wrong with it is not known, and so not when it ends."""
+    objects = running(web(2, constraints=[]), ["a1", "b1"], *zones("ab"))
+    sick = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    found = applied(changed(objects, "web-old-1", status=sick), web(3, constraints=[]))
+    assert not found.completes
