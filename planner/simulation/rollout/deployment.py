@@ -84,7 +84,7 @@ class DeploymentRun(ControllerRun, Controller):
         """The ReplicaSets whose size is to change now."""
         wanted: Sizes = ()
         if self._was_scaled() or self.deployment.spec.paused:
-            wanted = [(item, size) for item, size in self._scaled() if item.replicas != size]
+            wanted = [(item, size) for item, size in self._scaled(simulation) if item.replicas != size]
             if wanted or self.deployment.spec.paused:
                 return wanted
         if self.deployment.spec.strategy.type == "Recreate":
@@ -113,7 +113,12 @@ class DeploymentRun(ControllerRun, Controller):
         self._exists = True
         return [(self.new, self.deployment.spec.replicas)]
 
-    def _scaled(self) -> Sizes:
+    def _is_saturated(self, simulation: ClusterSimulation) -> bool:
+        """Whether the new ReplicaSet was made as large as is wanted, and all of its pods are available."""
+        size, wanted = self.new.size(simulation), self.deployment.spec.replicas
+        return self._exists and self.new.desired == size.replicas == size.available == wanted
+
+    def _scaled(self, simulation: ClusterSimulation) -> Sizes:
         """Another number of replicas: all to one ReplicaSet, or to each its part."""
         wanted = self.deployment.spec.replicas
         if not (self._exists or self.old):
@@ -124,7 +129,7 @@ class DeploymentRun(ControllerRun, Controller):
             only = (active or [self.new if self._exists else self.sets[-2 if self.old else -1]])[0]
             only.desired = wanted
             return [(only, wanted)]
-        if self.new.replicas == wanted:
+        if self._is_saturated(simulation):
             return [(item, 0) for item in self.old]
         surge = self.margins.surge if self.deployment.spec.strategy.type == "RollingUpdate" else 0
         grows = wanted + surge > sum(item.replicas for item in active)
