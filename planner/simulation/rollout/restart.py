@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from models.controllers.apply import ROLLED_OUT
 from models.objects.custom_workload import is_custom
-from models.objects.workload import DaemonSet, Deployment, StatefulSet
+from models.objects.share import Share
+from models.objects.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet
 from models.snapshot import Snapshot
 from planner.simulation.rollout.slots import restarted, same_template
 
 _HAVE_REVISIONS = (Deployment, StatefulSet, DaemonSet)
+#: The maxSurge and maxUnavailable that the API server sets.
+_DEFAULT_SHARES: Mapping[type, tuple[Share, Share]] = {
+    Deployment: ("25%", "25%"),
+    StatefulSet: (0, 1),
+    DaemonSet: (0, 1),
+}
 
 
 def all_restarted(manifests: Snapshot) -> Snapshot:
@@ -46,11 +53,26 @@ def as_they_run(cluster: Snapshot, manifests: Snapshot) -> list[str]:
         before = {item.key: item for item in getattr(cluster, field) if not is_custom(item)}
         for item in getattr(manifests, field):
             old = None if is_custom(item) else before.get(item.key)
-            if isinstance(item, _HAVE_REVISIONS) and old is not None and old.spec == item.spec:
+            if not isinstance(item, _HAVE_REVISIONS) or old is None:
+                continue
+            if same_template(old.spec.template, item.spec.template) and _acted_on(old) == _acted_on(item):
                 found.append(f"{item.kind} {item.key}")
-            elif isinstance(item, _HAVE_REVISIONS) and old is not None:
-                same = same_template(old.spec.template, item.spec.template)
-                scaled = getattr(old.spec, "replicas", None) != getattr(item.spec, "replicas", None)
-                if same and not scaled:
-                    found.append(f"{item.kind} {item.key}")
     return found
+
+
+def _acted_on(item: Any) -> Sequence[object]:
+    """What a controller goes by besides the template; shares left out are those that the API server sets."""
+    spec = item.spec
+    strategy = spec.strategy if isinstance(item, Deployment) else spec.update_strategy
+    rolling = strategy.rolling_update if strategy.type == "RollingUpdate" else RollingUpdate()
+    surge, unavailable = _DEFAULT_SHARES[type(item)]
+    return (
+        strategy.type,
+        surge if rolling.max_surge is None else rolling.max_surge,
+        unavailable if rolling.max_unavailable is None else rolling.max_unavailable,
+        rolling.partition,
+        spec.min_ready_seconds,
+        getattr(spec, "replicas", None),
+        getattr(spec, "paused", None),
+        getattr(spec, "ordinals", None),
+    )

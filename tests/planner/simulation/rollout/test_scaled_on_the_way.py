@@ -1,4 +1,4 @@
-"""Deployments that are scaled or paused in the middle of a rollout."""
+"""Deployments that are scaled, paused or resumed on the way, and what counts as no change at all."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from models import Cluster
 from planner import rollout
 from planner.documents.rollout import WorkloadRollout
+from planner.simulation.rollout.restart import as_they_run
 from tests.builders import Object, reference, replica
-from tests.planner.simulation.rollout.running import manifests, web, zones
+from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
 SURGE: Any = {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}
 
@@ -77,3 +78,36 @@ def test_a_new_replica_set_sized_for_another_number_is_not_saturated() -> None:
     """Two of five were there when two became what is wanted: both shrink, and then the old one goes."""
     row = applied(half_way(5, 5, 2, ready=True), 2, paused=True)
     assert [(step.old, step.new) for step in row.steps] == [(2, 2), (0, 2)]
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_a_deployment_that_is_resumed_is_not_applied_as_it_runs(resumed: bool) -> None:
+    """What keeps it from rolling out now did not before: the answer was that its manifest changes nothing."""
+    paused = web(2, cpu="99", constraints=[], paused=True)
+    objects = running(paused, ["a1", "b1"], *zones("ab"))
+    objects[3]["spec"]["template"]["spec"] = web(2, constraints=[])["spec"]["template"]["spec"]
+    item = web(2, cpu="99", constraints=[], paused=not resumed)
+    found = rollout(Cluster.from_objects(objects), manifests(item), replays=1, fixes=False)
+    assert (found.completes, found.workloads[0].as_before) == (not resumed, False)
+    assert any("the template is the one that runs" in note for note in found.notes) is not resumed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ({}, {"strategy": {"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}}, True),
+        ({}, {"strategy": {"rollingUpdate": {"maxSurge": 1}}}, False),
+        ({}, {"strategy": {"type": "Recreate"}}, False),
+        ({}, {"minReadySeconds": 5}, False),
+        ({}, {"progressDeadlineSeconds": 5}, True),
+        ({"kind": "StatefulSet"}, {"updateStrategy": {"rollingUpdate": {"partition": 0}}}, True),
+        ({"kind": "StatefulSet"}, {"updateStrategy": {"rollingUpdate": {"partition": 1}}}, False),
+        ({"kind": "StatefulSet"}, {"updateStrategy": {"type": "OnDelete"}}, False),
+        ({"kind": "DaemonSet"}, {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 1}}}, True),
+        ({"kind": "DaemonSet"}, {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}, False),
+    ],
+)
+def test_what_counts_as_applied_as_it_runs(before: Object, after: Object, same: bool) -> None:
+    """Whatever its controller goes by; what the API server sets where it is left out is no change."""
+    there = Cluster.from_objects(running(web(2, **before), ["a1", "b1"], *zones("ab")))
+    assert bool(as_they_run(there, manifests(web(2, **before, **after)))) is same
