@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -30,6 +30,7 @@ from planner.simulation.rollout.deployment import DeploymentRun
 from planner.simulation.rollout.job import JobRun
 from planner.simulation.rollout.plain import PlainRun, RemovedRun
 from planner.simulation.rollout.replica_set import DeletionRank, Revision
+from planner.simulation.rollout.revisions import outdated
 from planner.simulation.rollout.slots import Slots, same_template
 from planner.simulation.rollout.stateful_set import StatefulSetRun
 
@@ -190,25 +191,25 @@ def _annotated(found: ReplicaSet, key: str) -> int | None:
 
 def _stateful_set(item: StatefulSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
     there = {pod.name: pod for pod in known.pods.of(item) if is_live(pod)}
-    changed = before is None or not same_template(_template(before), item.spec.template)
+    old_ones = _of_old_revisions(item, before, there.values())
     wanted = {pod.name: pod for pod in pods_of_stateful_set(item, (), set())}
-    names = [name for name in wanted if changed or name not in there]
+    names = [name for name in wanted if name not in there or there[name].key in old_ones]
     fresh = dict(zip(names, slots.take((wanted[name] for name in names), item), strict=True))
 
     def run(index: Index, _: timedelta) -> StatefulSetRun:
         old = {_ordinal(name): index[pod.key] for name, pod in there.items()}
         new = {_ordinal(name): index[key] for name, key in fresh.items()}
-        kept = {number: pod for number, pod in old.items() if number not in new}
-        return StatefulSetRun(item, old, new if changed else kept | new)
+        kept = {_ordinal(name): index[pod.key] for name, pod in there.items() if pod.key not in old_ones}
+        return StatefulSetRun(item, old, kept | new)
 
     return Maker(item, run)
 
 
 def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
     there = {pod.node_name or "": pod for pod in known.pods.of(item) if is_live(pod)}
-    changed = before is None or not same_template(_template(before), item.spec.template)
+    old_ones = _of_old_revisions(item, before, there.values())
     wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
-    nodes = [node for node in wanted if changed or node not in there]
+    nodes = [node for node in wanted if node not in there or there[node].key in old_ones]
     fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
 
     def run(index: Index, _: timedelta) -> DaemonSetRun:
@@ -218,6 +219,16 @@ def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, sl
         return DaemonSetRun(item, old, kept | new)
 
     return Maker(item, run)
+
+
+def _of_old_revisions(
+    item: StatefulSet | DaemonSet, before: Rolling | None, pods: Iterable[Pod]
+) -> frozenset[str]:
+    """The keys of the pods that are not of the template: all of them where it changes."""
+    there = [*pods]
+    if before is None or not same_template(_template(before), item.spec.template):
+        return frozenset(pod.key for pod in there)
+    return outdated(item, there)
 
 
 def _template(item: Rolling) -> PodTemplateSpec | None:
