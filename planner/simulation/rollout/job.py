@@ -49,7 +49,7 @@ class JobRun(PodRun):
     def due(self, simulation: ClusterSimulation) -> Due:
         """The pods that lack, or those that are too many."""
         self._replicas.replicas = self._wanted(simulation)
-        return self._replicas.due(simulation, [self._replicas])
+        return self._replicas.due(simulation, ())
 
     def _wanted(self, simulation: ClusterSimulation) -> int:
         succeeded, most = len(self._places(simulation)), self.owner.spec.parallelism

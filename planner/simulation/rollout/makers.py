@@ -29,7 +29,7 @@ from planner.simulation.rollout.daemon_set import DaemonSetRun
 from planner.simulation.rollout.deployment import DeploymentRun
 from planner.simulation.rollout.job import JobRun
 from planner.simulation.rollout.plain import PlainRun, RemovedRun
-from planner.simulation.rollout.replica_set import DeletionRank, Revision
+from planner.simulation.rollout.replica_set import PENDING, RUNNING, UNKNOWN, DeletionRank, Revision
 from planner.simulation.rollout.revisions import outdated
 from planner.simulation.rollout.slots import Slots, same_template
 from planner.simulation.rollout.stateful_set import StatefulSetRun
@@ -128,8 +128,20 @@ class _ReplicaSetPods:
 def _rank(pod: Pod, now: datetime | None) -> DeletionRank:
     created, uid = pod.metadata.creation_timestamp, _as_number(pod.metadata.uid)
     return DeletionRank(
-        pod.deletion_cost, _since(pod.ready_since, now), max(pod.restarts), _since(created, now), uid
+        _phase(pod),
+        pod.deletion_cost,
+        _since(pod.ready_since, now),
+        max(pod.restarts),
+        _since(created, now),
+        uid,
     )
+
+
+def _phase(pod: Pod) -> int:
+    """What its phase counts; a pod that has a node and tells no phase counts as running."""
+    if pod.status.phase == "Pending":
+        return RUNNING if pod.node_name and not pod.is_starting else PENDING
+    return UNKNOWN if pod.status.phase == "Unknown" else RUNNING
 
 
 def _since(time: datetime | None, now: datetime | None) -> float:

@@ -24,7 +24,7 @@ class PlainRun(PodRun):
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """The pods that lack, or those that are too many."""
-        return self.replicas.due(simulation, [self.replicas])
+        return self.replicas.due(simulation, ())
 
     def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """No old revision, and the pods that it is asked for."""

@@ -20,11 +20,14 @@ from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.controllers import Controller, Due
 
 _NANOSECONDS = 1e9
+#: What a phase counts when pods are ranked: the lower goes first.
+PENDING, UNKNOWN, RUNNING = range(3)
 
 
 class DeletionRank(NamedTuple):
     """What a ReplicaSet ranks a pod of the snapshot by, besides its node; seconds since the apply."""
 
+    phase: int = PENDING
     cost: int = 0
     ready: float = 0.0
     restarts: int = 0
@@ -53,9 +56,8 @@ class Revision:
 
     def __post_init__(self) -> None:
         self._numbers = np.array(self.slots, np.int64)
-        self._table = np.array([self.ranks.get(pod, DeletionRank()) for pod in self.slots], float).reshape(
-            -1, 5
-        )
+        ranks = [self.ranks.get(pod, DeletionRank()) for pod in self.slots]
+        self._table = np.array(ranks, float).reshape(-1, len(DeletionRank._fields))
 
     def live(self, simulation: ClusterSimulation) -> Ints:
         """The pods that are there and were not told to go."""
@@ -76,7 +78,7 @@ class Revision:
         )
 
     def due(self, simulation: ClusterSimulation, family: Sequence[Revision]) -> Due:
-        """The pods that lack, or those that are too many."""
+        """The pods that lack, or those that are too many; `family` are the ReplicaSets of its controller."""
         surplus = len(self.live(simulation)) - self.replicas
         if surplus < 0:
             return Due(made=self._places(simulation, -surplus))
@@ -90,24 +92,26 @@ class Revision:
 
     def _first_to_go(self, simulation: ClusterSimulation, family: Sequence[Revision]) -> list[int]:
         node_of, live = simulation.scheduler.state.node_of, self.live(simulation)
-        related = np.concatenate([node_of[other.live(simulation)] for other in family])
-        peers_on_node = np.bincount(related + 1)[node_of[live] + 1]
-        rank = self._table[simulation.alive[self._numbers]]
-        later = ~np.isnan(simulation.made_at[live])
-        cost, restarts = np.where(later, 0, rank[:, 0]), np.where(later, 0, rank[:, 2])
-        since = later | ~np.isnan(simulation.ready_at[live])
-        became_ready = np.where(since, simulation.ready_at[live], rank[:, 1])
-        created = np.where(later, simulation.made_at[live], rank[:, 3])
-        uid = np.where(later | (rank[:, 4] == 0), simulation.random_rank[live], rank[:, 4])
+        related = np.concatenate([node_of[:0], *(node_of[other.live(simulation)] for other in family)])
+        peers_on_node = np.bincount(related + 1, minlength=len(simulation.problem.nodes.names) + 1)
+        phase, cost, ready_since, restarts, created, uid = self._table[simulation.alive[self._numbers]].T
         placed, ready = node_of[live] >= 0, simulation.ready[live]
+        later = ~np.isnan(simulation.made_at[live])
+        told = ~(later | ~np.isnan(simulation.ready_at[live]))
+        phase = np.where(told, phase, np.where(ready, RUNNING, PENDING))
+        became_ready = np.where(told, ready_since, simulation.ready_at[live])
+        cost, restarts = np.where(later, 0, cost), np.where(later, 0, restarts)
+        created = np.where(later, simulation.made_at[live], created)
+        uid = np.where(later | (uid == 0), simulation.random_rank[live], uid)
         last_to_first = (
             simulation.random_rank[live],
             *_later_first(created, uid, simulation.now),
             -restarts,
             *_later_first(became_ready, uid, simulation.now),
-            -peers_on_node,
+            -peers_on_node[node_of[live] + 1],
             cost,
             placed & ready,
+            phase,
             placed,
         )
         return [int(pod) for pod in live[np.lexsort(last_to_first)]]
