@@ -91,6 +91,27 @@ class Controllers:
         found = self._problem.pods[pod]
         return found.metadata.controller is not None and self._why_none(found) not in {GONE, DELETED}
 
+    def is_wanted(self, pod: int) -> bool:
+        """Whether its controller makes pods, and if that is a StatefulSet, one of its ordinal."""
+        return self.is_made_again(pod) and self._ordinals.is_wanted(self._problem.pods[pod])
+
+    def too_many(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
+        """For every controller that has too many pods, its pods among these and how many are too many."""
+        members: dict[_Owner, set[int]] = defaultdict(set)
+        surplus: dict[_Owner, int] = {}
+        for number in pods:
+            pod = self._problem.pods[number]
+            owner = self._workloads.controller_of(pod)
+            if owner is None:
+                continue
+            key = pod.namespace, owner.kind, owner.name
+            if key not in surplus:
+                wanted = self._wanted(owner, self._workloads.above(pod))
+                surplus[key] = int(max(0, self._live[key] - wanted))
+            if surplus[key]:
+                members[key].add(number)
+        return ((frozenset(several), surplus[key]) for key, several in members.items())
+
     def others(self, pods: Iterable[int]) -> dict[int, Pod]:
         """By pod what comes in its place where that is another one to the scheduler."""
         found = ((pod, self._replacements.other(self._problem.pods[pod])) for pod in pods)
@@ -196,6 +217,8 @@ class Controllers:
         scaled = [item for item in (owner, above) if isinstance(item, _COUNTED)]
         if not scaled or any("replicas" not in item.spec.model_fields_set for item in scaled):
             return math.inf
+        if id(owner) in self._emptied:
+            return scaled[0].spec.replicas
         # A Deployment that wants more than its ReplicaSet is about to scale that up.
         return max(item.spec.replicas for item in scaled)
 

@@ -40,12 +40,17 @@ class Ordinals:
         if key is None or ordinal is None:
             return ""
         found = self._set_of(pod)
-        if found is not None and ordinal in self._surplus(found, key):
+        if not self.is_wanted(pod):
             return NOT_WANTED
         if found is not None and _is_of_other_revision(found, pod, ordinal):
             return OTHER_REVISION
         lowest = self._lowest_unready(key) if self.is_ordered(pod) else None
         return WAITS if lowest is not None and lowest < ordinal else ""
+
+    def is_wanted(self, pod: Pod) -> bool:
+        """Whether a pod comes for one that goes: True for pods that are of no StatefulSet."""
+        key, found = _key(pod), self._set_of(pod)
+        return key is None or found is None or ordinal_of(pod) not in self._surplus(found, key)
 
     def is_ordered(self, pod: Pod) -> bool:
         """Whether the set has OrderedReady, the default: a pod is made only when lower ordinals are ready."""

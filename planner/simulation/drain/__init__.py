@@ -17,13 +17,12 @@ from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, Drai
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason, SpreadChange
 from planner.eviction import job_notes
-from planner.eviction.controllers import DELETED, GONE, SURPLUS, UNSEEN, Controllers
+from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
-from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for, report_best
 from planner.proof.effort import STANDARD, DrainEffort, Effort
-from planner.simulation.drain import held
+from planner.simulation.drain import held, notes
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.fixes import Fixes
 from planner.simulation.drain.held import Fates, Held, Overrides
@@ -157,6 +156,7 @@ class DrainRun:
         stuck = held.stuck(self._problem, self._numbers)
         self._fates = Fates(
             {*_for_good(self._controllers, self._moving), *self._unreplaced(endless)},
+            [*self._controllers.too_many(self._moving)],
             self._replaced,
             endless,
             self._by_node([*refused, *stuck, *endless.values()]),
@@ -193,7 +193,7 @@ class DrainRun:
                 "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
             )
             found = min(found, self._outcome(order), key=lambda one: one.rank)
-        told = _preempted(self._larger, found.preempted)
+        told = notes.preempted(self._larger, found.preempted)
         return found.plan.model_copy(update={"notes": (*found.plan.notes, *told)})
 
     def _others(self) -> Iterator[Sequence[int]]:
@@ -252,52 +252,24 @@ class DrainRun:
             notes=(
                 *self._cluster.notes,
                 *problem.notes,
-                *_overridden(problem, evicted),
-                *_not_made_again(problem, self._controllers, evicted),
+                *notes.overridden(problem, evicted),
+                *notes.not_made_again(problem, self._controllers, evicted),
                 *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
                 *job_notes.presumed(impacts),
-                *_returned(doubled, simulation, found, self._numbers, self._replaced),
+                *notes.returned(doubled, simulation, found, self._numbers, self._replaced),
                 *((RESTLESS,) if found.restless else ()),
             ),
         )
         return plan, simulation.preempted[already:]
 
 
-def _overridden(problem: Problem, evicted: Sequence[int]) -> Iterator[str]:
-    """What `kubectl drain` does only when told to: pods that nothing makes again, data that is lost."""
-    if bare := held.without_controller(problem, evicted):
-        more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
-        yield (
-            f"{problem.pods[bare[0]].key}{more} no controller: kubectl drain asks for --force, nothing makes "
-            "such pods again"
-        )
-    if scratch := held.with_scratch_data(problem, evicted):
-        more = f" and {len(scratch) - 1} more have" if len(scratch) > 1 else " has"
-        yield (
-            f"{problem.pods[scratch[0]].key}{more} emptyDir volumes: kubectl drain asks for "
-            "--delete-emptydir-data, their content is lost"
-        )
-
-
 def _for_good(controllers: Controllers, moving: Sequence[int]) -> Iterator[int]:
-    """The pods in whose place nothing comes: no controller is there, or all evictions fail their Job."""
+    """The pods in whose place nothing comes: no controller wants them, or all evictions fail their Job."""
     failing = {job.key for job, impact in controllers.impacts(moving) if impact.outcome == "Fails"}
     for pod in moving:
         job = controllers.job_of(pod)
-        if not controllers.is_made_again(pod) or (job is not None and job.key in failing):
+        if not controllers.is_wanted(pod) or (job is not None and job.key in failing):
             yield pod
-
-
-def _not_made_again(problem: Problem, controllers: Controllers, evicted: Sequence[int]) -> Iterator[str]:
-    """Evicted pods that have a controller and do not come back all the same, or not soon, or otherwise."""
-    told = (GONE, DELETED, SURPLUS, UNSEEN, WAITS, OTHER_REVISION, NOT_WANTED)
-    found: dict[str, list[int]] = {}
-    for pod in evicted:
-        found.setdefault(controllers.why_not(pod), []).append(pod)
-    for reason, pods in found.items():
-        if reason in told:
-            more = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
-            yield f"{problem.pods[pods[0]].key}{more}, {reason}: may not come back as it was"
 
 
 def _job(job: Job, impact: Impact) -> DrainedJob:
@@ -310,32 +282,6 @@ def _job(job: Job, impact: Impact) -> DrainedJob:
         retries=impact.retries,
         retries_left=impact.retries_left,
     )
-
-
-def _preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """Which pods may make room for replacements that find no node otherwise."""
-    if preempted:
-        victim, by = (problem.pods[pod].key for pod in preempted[0])
-        more = f", and {len(preempted) - 1} more are preempted" if len(preempted) > 1 else ""
-        yield f"{victim} may be preempted by the replacement of {by}{more}: no node is open to it then"
-
-
-def _returned(
-    problem: Problem,
-    simulation: ClusterSimulation,
-    found: Drained,
-    nodes: Sequence[int],
-    replaced: Mapping[int, int],
-) -> Iterator[str]:
-    """Whose replacements land on a node that is being drained."""
-    node_of = simulation.scheduler.state.node_of
-    evicted = [replaced.get(pod, pod) for pods in found.evicted.values() for pod in pods]
-    drained = {*nodes}
-    back = [pod for pod in evicted if node_of[pod] in drained]
-    if back:
-        first, on = problem.pods[back[0]].key, problem.nodes.names[node_of[back[0]]]
-        more = f", and so do {len(back) - 1} more" if len(back) > 1 else ""
-        yield f"{first} tolerates the cordon and lands on {on}{more}: no pod is evicted twice"
 
 
 def _steps(

@@ -27,6 +27,8 @@ class Fates:
 
     for_good: Collection[int] = ()
     """Pods in whose place nothing comes."""
+    too_many: Sequence[tuple[Collection[int], int]] = ()
+    """Pods of controllers that have too many, and how many: so many of them go and none comes for them."""
     replaced: Mapping[int, int] = field(default_factory=dict)
     """Pods in whose place another one comes, which is not there before."""
     endless: Mapping[int, Held] = field(default_factory=dict)

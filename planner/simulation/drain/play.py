@@ -57,6 +57,8 @@ class Drain:
         self._fates = fates
         self._forerunner = {new: pod for pod, new in fates.replaced.items()}
         self._endless = {simulation.double_of(pod) for pod in fates.endless}
+        self._surplus_of = {pod: place for place, (pods, _) in enumerate(fates.too_many) for pod in pods}
+        self._too_many = [number for _, number in fates.too_many]
         self._late = late
         self._allowances = allowances
         self._pods_on = pods_on
@@ -132,10 +134,20 @@ class Drain:
             simulation.delete(pod)
             self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
-            if pod not in self._fates.for_good:
+            if self._is_made_again(pod):
                 simulation.create(self._fates.replaced.get(pod, pod))
             gone = True
         return gone
+
+    def _is_made_again(self, pod: int) -> bool:
+        """Whether another pod comes for one that was evicted just now."""
+        if pod in self._fates.for_good:
+            return False
+        place = self._surplus_of.get(pod)
+        if place is None or not self._too_many[place]:
+            return True
+        self._too_many[place] -= 1
+        return False
 
     def _let_others_act(self) -> bool:
         """Replacements are scheduled and become ready, old pods end; whether anything happened."""

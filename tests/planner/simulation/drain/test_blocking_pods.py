@@ -137,6 +137,7 @@ def test_a_pod_that_does_not_end_keeps_its_node(kind: str, words: dict[str, Any]
     """
     sick = ["node.kubernetes.io/unreachable:NoExecute"] if reason == "NodeNotReady" else []
     owner = workload(kind, "web")
+    owner["spec"]["replicas"] = 1
     found = pod("web-0", on="a1", app="web", owner=owner, gone=reason == "Terminating")
     found["metadata"]["finalizers"] = words.get("finalizers", [])
     now = pod("other", on="b1", owner="ReplicaSet/other", created="2024-01-01T01:00:00Z")

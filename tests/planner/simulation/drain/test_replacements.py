@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.builders import Object, labelled, pod, workload
+from tests.builders import Object, labelled, node, pod, workload
 from tests.builders import budget as pods_budget
+from tests.planner.eviction.jobs import job, of_job
 from tests.planner.simulation.rollout.running import running, web, zones
 from tests.planner.test_drain import drained
 
@@ -21,6 +22,13 @@ def _made_from(template: Object, *, narrowed: bool) -> list[Object]:
     }
     only = [labelled("kubernetes.io/hostname", "In", "a1")] if narrowed else None
     return [owner, pod("web-1", on="a1", app="web", owner=owner, **({"only_on": only} if only else {}))]
+
+
+def _wants(kind: str, name: str, replicas: int) -> Object:
+    """A workload without a template that wants so many pods."""
+    owner = workload(kind, name)
+    owner["spec"]["replicas"] = replicas
+    return owner
 
 
 def test_a_replacement_is_not_narrowed_as_the_pod_was() -> None:
@@ -79,3 +87,45 @@ def test_a_replacement_that_is_not_created_is_told_like_a_pending_one(
     assert plan.blocked == ()
     assert (plan.before.pending, plan.after.pending) == (0, 1)
     assert [(row.pods, row.message.startswith(line)) for row in plan.pending] == [(1, True)], plan.pending
+
+
+def test_no_pod_comes_for_one_of_an_ordinal_that_is_not_wanted() -> None:
+    """What went wrong: of a StatefulSet with one replica db-1 was drained, and landed."""
+    owner = _wants("StatefulSet", "db", 1)
+    pods = [pod(f"db-{n}", on="a1", app="db", owner=owner) for n in (0, 1)]
+    plan = drained([*zones("ab"), owner, *pods], "a1")
+    assert {row.pod: row.lands for step in plan.steps for row in step.evictions} == {
+        "default/db-0": "b1",
+        "default/db-1": None,
+    }
+    assert plan.after.pending == 0
+
+
+def test_no_pod_comes_for_as_many_as_are_too_many() -> None:
+    """What went wrong: three pods where two are wanted were three afterwards, and took another's room."""
+    owner, another = _wants("ReplicaSet", "web", 2), _wants("ReplicaSet", "x", 1)
+    pods = [pod(f"web-{n}", on="a1" if n else "b1", cpu="1", owner=owner) for n in range(3)]
+    other = pod("x", on="a1", cpu="1", owner=another)
+    plan = drained([node("a1"), node("b1", cpu="3"), owner, another, *pods, other], "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == [None, "b1", "b1"]
+    assert plan.after.pending == 0
+
+
+@pytest.mark.parametrize(
+    "spec", [{"suspend": True}, {"parallelism": 0}, {"completions": 3, "status": {"succeeded": 3}}]
+)
+def test_no_pod_comes_for_one_of_a_job_that_wants_none(spec: Object) -> None:
+    """A Job that is suspended, has no parallelism, or needs no further completions."""
+    plan = drained([*zones("ab"), job(**spec), of_job("sums-1", "a1", spread=[])], "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == [None]
+
+
+def test_no_pod_comes_for_what_a_rollout_has_left_over() -> None:
+    """An old ReplicaSet of no replicas makes none, however many its Deployment wants."""
+    objects = running(web(1, constraints=[]), ["a1"], *zones("ab"))
+    old = next(item for item in objects if item["kind"] == "ReplicaSet")
+    new = {**old, "metadata": {**old["metadata"], "name": "web-new", "uid": "new"}}
+    new["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "2"}
+    old["spec"] = {**old["spec"], "replicas": 0}
+    (step,) = drained([*objects, new], "a1").steps
+    assert [row.lands for row in step.evictions] == [None]
