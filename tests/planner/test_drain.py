@@ -237,6 +237,21 @@ def test_what_may_be_preempted_is_told() -> None:
     assert drained(_rivals("a"), "a1", preemption=False).notes == ()
 
 
+def test_what_is_preempted_counts_for_its_budget() -> None:
+    """What went wrong: a pod of `low` was preempted, and two more were evicted under a budget of one."""
+    low = [("low-1", "a1"), ("low-2", "a1"), ("low-3", "b1"), ("low-4", "b1")]
+    on_b1 = {"kubernetes.io/hostname": "b1"}
+    objects = [
+        *(node("a1"), node("b1", cpu="3"), node("c1", cpu="1")),
+        pod("high", "a1", cpu="2", priority=10, owner="ReplicaSet/high", node_selector=on_b1),
+        *(pod(name, on, app="low", cpu="1", owner="ReplicaSet/low") for name, on in low),
+    ]
+    plan = drained([*objects, pods_budget("most", "low", minAvailable=3)], "a1", fixes=False)
+    assert [row.pod for step in plan.steps for row in step.evictions] == ["default/high", "default/low-1"]
+    assert [row.pod for row in plan.blocked[0].pods] == ["default/low-2"]
+    assert plan.after.pending == 1
+
+
 def test_pods_may_end_late() -> None:
     """The second pod is evicted when the first has landed, which may still end then, and keep it off."""
     keeps_off = [term("topology.kubernetes.io/zone", selects={"matchLabels": {"is": "first"}})]

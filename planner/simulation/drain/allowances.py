@@ -1,7 +1,7 @@
 """What PodDisruptionBudgets allow while pods go and come back.
 
 The disruption controller's count at the snapshot is the start; from then on a budget has one pod less
-for every ready pod of it that is evicted, and one more for every one that becomes ready.
+for every ready pod of it that is evicted or preempted, and one more for every one that becomes ready.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Allowances:
         return f"The disruption budget {budget.name} needs {wanted} healthy pods and has {there} currently"
 
     def lose(self, pod: int) -> None:
-        """A ready pod was evicted."""
+        """A ready pod was evicted or preempted."""
         for number in self._of.get(pod, ()):
             self._left[number] -= 1
 

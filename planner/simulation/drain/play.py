@@ -54,6 +54,7 @@ class Drain:
         With `late` pods end as late as they can.
         """
         self._simulation = simulation
+        simulation.on_ready_preempted = self._lose
         self._fates = fates
         self._forerunner = {new: pod for pod, new in fates.replaced.items()}
         self._endless = {simulation.double_of(pod) for pod in fates.endless}
@@ -130,7 +131,7 @@ class Drain:
             if self._allowances.refusal(simulation, pod):
                 continue
             if simulation.ready[pod]:
-                self._allowances.lose(pod)
+                self._lose(pod)
             simulation.delete(pod)
             self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
@@ -138,6 +139,10 @@ class Drain:
                 simulation.create(self._fates.replaced.get(pod, pod))
             gone = True
         return gone
+
+    def _lose(self, pod: int) -> None:
+        """The budgets of a ready pod that goes, or of the one that it came for, have one less."""
+        self._allowances.lose(self._forerunner.get(pod, pod))
 
     def _is_made_again(self, pod: int) -> bool:
         """Whether another pod comes for one that was evicted just now."""

@@ -8,7 +8,7 @@ ended and counts for nothing else.
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -79,6 +79,8 @@ class ClusterSimulation:
         """The nodes on which pods have run to their end; a pod stands for those that follow in its place."""
         self.preempted: list[tuple[int, int]] = []
         """Pods that were evicted for others, each with the one that it made room for."""
+        self.on_ready_preempted: Callable[[int], None] = lambda pod: None
+        """Called with each of them that is ready, before it is gone."""
         self.messages: dict[int, str] = {}
         self.made_at = np.full(len(problem.pods), np.nan)
         self.ready_at = np.full(len(problem.pods), np.nan)
@@ -299,6 +301,8 @@ class ClusterSimulation:
 
     def _lose(self, victim: int) -> None:
         """A pod was evicted for another: its controller makes it again, if it has one."""
+        if self.ready[victim]:
+            self.on_ready_preempted(victim)
         self._forget(victim)
         self._changes += 1
         self._queue.wake_all(self.now)
