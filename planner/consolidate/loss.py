@@ -17,16 +17,15 @@ from models import Cluster
 from models.errors import InputError
 from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
-from planner.explain.at_rest import AtRest
+from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.whatif.eviction import without_pods
-from planner.whatif.nodes import remove_nodes
 
 
 class PodsWithoutNode(NamedTuple):
-    """How many pods stay pending when a domain is lost, and how many preemption evicts by then."""
+    """How many pods stay pending when a domain is lost, and how many of those that preemption evicts then."""
 
     pending: int
     evicted: int
@@ -47,6 +46,8 @@ class Losses:
 
     key: str
     of_domain: Mapping[str, PodsWithoutNode]
+    #: How many pods preemption evicts before anything is lost.
+    evicted: int
     #: Whether controllers make every pod again that may move: some do not where there are too many.
     all_come_again: bool
 
@@ -55,11 +56,18 @@ class Losses:
         """The domains of a key that some node has."""
         if not problem.nodes.column(key).values:
             raise InputError([f"survive: no node has the label {key}"])
-        return cls(key, _losses(problem.cluster, key), _all_come_again(problem, movable))
+        before = BeforeLoss(problem.cluster, key)
+        return cls(key, _losses(before), before.evicted, _all_come_again(problem, movable))
 
     def is_worse(self, cluster: Cluster) -> bool:
-        """Whether more pods than now find no node when a domain is lost that this cluster still has."""
-        found = _losses(cluster, self.key)
+        """Whether more pods than now find no node when a domain is lost that this cluster still has.
+
+        Or whether preemption evicts more pods before any is.
+        """
+        before = BeforeLoss(cluster, self.key)
+        if before.evicted > self.evicted:
+            return True
+        found = _losses(before)
         return any(loss.is_worse(self.of_domain.get(domain, _NONE)) for domain, loss in found.items())
 
     def notes(self) -> Iterator[str]:
@@ -96,18 +104,12 @@ class Losses:
 _NONE = PodsWithoutNode(0, 0)
 
 
-def _losses(cluster: Cluster, key: str) -> dict[str, PodsWithoutNode]:
+def _losses(before: BeforeLoss) -> dict[str, PodsWithoutNode]:
     """What the loss of every domain leaves without a node; pods that wait already are not counted."""
-    before = AtRest.of(cluster, preemption=True)
-    waiting = {before.problem.pods[pod].key for pod in before.left}
-    running = before.cluster()
     found = {}
-    for domain in sorted(
-        {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
-    ):
-        after = AtRest.of(remove_nodes(running, f"{key}={domain}"), preemption=True)
-        pending = sum(after.problem.pods[pod].key not in waiting for pod in after.left)
-        found[domain] = PodsWithoutNode(pending, len(before.evicted) + len(after.evicted))
+    for domain in before.domains:
+        after = before.without(domain)
+        found[domain] = PodsWithoutNode(len(before.left(after)), len(before.preempted(after)))
     return found
 
 

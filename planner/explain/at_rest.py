@@ -19,6 +19,7 @@ from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.state.state import State
+from planner.whatif.eviction import without_pods
 
 
 @dataclass(slots=True)
@@ -133,18 +134,22 @@ class AtRest:
         return sorted((p for p in first.values() if not self.is_gated(p)), key=before.index)
 
     def cluster(self) -> Cluster:
-        """The snapshot with all pods where the scheduler put them; the same one where nothing has changed."""
+        """The snapshot with all pods where the scheduler put them; the same one where nothing has changed.
+
+        In place of pods that preemption evicted there are those that their controllers make next.
+        """
         problem, names = self.problem, self.problem.nodes.names
         node_of = self.scheduler.state.node_of.tolist()
+        evicted = [pod for pod in dict.fromkeys(self.evicted) if node_of[pod] < 0]
         found = []
         for pod in problem.cluster.pods:
             number = problem.pod_index.get(pod.key)
             node = -1 if number is None else node_of[number]
-            if node >= 0 and names[node] != pod.node_name:
-                found.append(pod.on(names[node]))
-            elif number is None or node >= 0 or not pod.node_name:
-                found.append(pod)
-        return replace(problem.cluster, pods=tuple(found)) if self._changes else problem.cluster
+            found.append(pod.on(names[node]) if node >= 0 and names[node] != pod.node_name else pod)
+        placed = replace(problem.cluster, pods=tuple(found)) if self._changes else problem.cluster
+        gone = [problem.pods[pod] for pod in evicted]
+        returning = [pod for pod in gone if not pod.is_mirror]
+        return without_pods(placed, gone, returning=returning) if gone else placed
 
     @property
     def start(self) -> tuple[State, Sequence[tuple[int, int]]]:

@@ -10,51 +10,43 @@ from functools import partial
 from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
-from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.explain.at_rest import AtRest
+from planner.explain.before_loss import BeforeLoss, is_replica
 from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.explain.trial_states import TrialStates
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
-from planner.proof.effort import STANDARD, Effort
+from planner.proof.effort import STANDARD, Effort, ExplainEffort
 from planner.simulation.processes import Processes, has_second_core
-from planner.whatif.nodes import lose_contact, remove_nodes
 
 Workload = tuple[str, str]
 
 
 def survive(cluster: Cluster, key: str, *, preemption: bool = True, effort: Effort = STANDARD) -> Survival:
     """What the loss of each domain of a topology key would mean, once the pending pods are placed."""
-    domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
-    if not domains:
+    if not any(key in node.metadata.labels for node in cluster.nodes):
         raise InputError([f"no node has the label {key}"])
-    before = AtRest.of(cluster, preemption, effort.explain)
-    losses = _Losses(key, domains, before)
-    found = tuple(losses.one_by_one())
+    before = BeforeLoss(cluster, key, preemption=preemption, effort=effort.explain)
+    found = tuple(_Losses(key, before, effort.explain).one_by_one())
     return Survival(
         topology_key=key,
         domains=found,
         failures=sum(not row.ok for loss in found for row in loss.workloads),
-        kubernetes=before.problem.kubernetes.document,
-        notes=(*cluster.notes, *before.problem.notes),
+        kubernetes=before.snapshot.kubernetes.document,
+        notes=(*cluster.notes, *before.snapshot.notes),
     )
 
 
 class _Losses:
     """The loss of each domain, once its nodes are removed and, meanwhile, while they are unreachable."""
 
-    def __init__(self, key: str, domains: Sequence[str], before: AtRest) -> None:
-        self._key, self._domains, self._before = key, domains, before
-        self._waiting = {before.problem.pods[pod].key for pod in before.left}
-        """Pods that were pending before are no part of any loss."""
-        self._running = before.cluster()
-        unchanged = self._running is before.problem.cluster
-        self._problem = before.problem if unchanged else Problem(self._running, before.problem)
-        self._in_processes = len(self._running.pods) >= before.effort.pods_for_two and has_second_core()
+    def __init__(self, key: str, before: BeforeLoss, effort: ExplainEffort) -> None:
+        self._key, self._domains, self._before = key, before.domains, before
+        self._in_processes = len(before.running.pods) >= effort.pods_for_two and has_second_core()
 
     def one_by_one(self) -> Iterator[DomainLoss]:
         """All losses in the order of the domains; by processes for their halves where that pays."""
@@ -85,13 +77,13 @@ class _Losses:
 
     def _lose(self, domain: str) -> tuple[int, DomainLoss]:
         """How many pods are left once the nodes are removed, and the loss but for what is meanwhile."""
-        running = self._running
-        gone = {node.name for node in running.nodes if node.metadata.labels.get(self._key) == domain}
-        after = self._at_rest(remove_nodes(running, f"{self._key}={domain}"))
-        left = _left(after, self._waiting)
+        before = self._before
+        gone = {node.name for node in before.running.nodes if node.metadata.labels.get(self._key) == domain}
+        after = self._kept(before.without(domain))
+        left = before.left(after)
         pending = [*_pending(after, left)]
-        preempted = [pod for pod in _preempted(after) if after.problem.pods[pod].key not in self._waiting]
-        rows = tuple(_workloads(self._problem, gone, after, left, preempted))
+        preempted = before.preempted(after)
+        rows = tuple(_workloads(before.problem, gone, after, left, preempted))
         return len(left), DomainLoss(
             domain=domain,
             nodes=len(gone),
@@ -103,15 +95,13 @@ class _Losses:
 
     def _meanwhile(self, domain: str, left: int) -> tuple[LostPending, ...]:
         """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
-        meanwhile = self._at_rest(lose_contact(self._running, f"{self._key}={domain}"))
-        more = _left(meanwhile, self._waiting)
+        meanwhile = self._kept(self._before.unreachable(domain))
+        more = self._before.left(meanwhile)
         return tuple(_pending(meanwhile, more)) if len(more) > left else ()
 
-    def _at_rest(self, cluster: Cluster) -> AtRest:
-        before = self._before
-        found = AtRest.of(cluster, before.preemption, before.effort, self._problem)
+    def _kept(self, found: AtRest) -> AtRest:
+        """The same, out of reach of the garbage collector where the process ends before it is garbage."""
         if self._in_processes:
-            # The process ends before any of it is garbage.
             gc.freeze()
         return found
 
@@ -119,24 +109,6 @@ class _Losses:
 def _tell(number: int, domains: Sequence[str]) -> None:
     """Show how far it is."""
     report_best(f"{number} of {len(domains)} done, now {domains[number]}")
-
-
-def _left(after: AtRest, waiting: set[str]) -> list[int]:
-    return [pod for pod in after.left if after.problem.pods[pod].key not in waiting]
-
-
-def _preempted(after: AtRest) -> list[int]:
-    """The pods that preemption evicted and that find no free node again, or that nothing makes again."""
-    scheduler, pods = after.scheduler, after.problem.pods
-    mark = scheduler.state.mark()
-    found = []
-    for pod in dict.fromkeys(after.evicted):
-        if _counts(pods[pod]):
-            decision = scheduler.decide(pod) if pods[pod].metadata.controller is not None else None
-            if decision is None or decision.node is None or decision.victims:
-                found.append(pod)
-    scheduler.state.rollback(mark)
-    return found
 
 
 def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
@@ -166,7 +138,7 @@ def _workloads(
     replicas: Counter[Workload] = Counter()
     lost: Counter[Workload] = Counter()
     for number, pod in enumerate(problem.pods):
-        if pod.node_name and _counts(pod):
+        if pod.node_name and is_replica(pod):
             workload = (pod.namespace, owners.workload_of(pod, problem.template(number)))
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
@@ -185,12 +157,6 @@ def _workloads(
             pending=pending[workload],
             ok=replicas[workload] > lost[workload] and not pending[workload],
         )
-
-
-def _counts(pod: Pod) -> bool:
-    """Whether a pod is a replica that counts: not one of a DaemonSet, or of its node."""
-    owner = pod.metadata.controller
-    return not pod.is_terminating and (owner is None or owner.kind not in {"DaemonSet", "Node"})
 
 
 def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:

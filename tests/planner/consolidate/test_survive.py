@@ -132,6 +132,17 @@ def test_pods_that_preemption_evicts_find_no_node() -> None:
     assert plan.removed == ()
 
 
+def test_what_is_preempted_before_is_no_part_of_a_loss() -> None:
+    """What went wrong: a pod that a pending one preempts was said to find no node for want of any zone."""
+    low = [pod(f"low-{n}", n, app="low", cpu="2", owner="ReplicaSet/low") for n in ("a1", "b1")]
+    high = pod("high-0", app="high", cpu="2", owner="ReplicaSet/high", priority=10)
+    nodes = [node("a1", "a", cpu="2"), node("b1", "b", cpu="2"), node("c1", "c", cpu="1")]
+    plan = consolidate(cluster(*nodes, *low, high), pins=True, survive=ZONE, time_limit=5)
+    told = [note for note in plan.notes if "is lost" in note]
+    assert len(told) == 2
+    assert all("1 pod finds no node" in note and " c is lost" not in note for note in told)
+
+
 def test_a_key_that_no_node_has() -> None:
     """One line says so."""
     with pytest.raises(InputError, match="no node has the label rack"):

@@ -1,0 +1,86 @@
+"""A cluster at rest of which domains are lost: what waits for a node in it already is no part of any loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models import Cluster
+from models.objects.pod import Pod
+from planner.explain.at_rest import AtRest
+from planner.problem.problem import Problem
+from planner.proof.effort import STANDARD, ExplainEffort
+from planner.whatif.nodes import lose_contact, remove_nodes
+
+
+class BeforeLoss:
+    """The pending pods are placed, and what preemption evicts for them is made again and placed, too."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        key: str,
+        *,
+        preemption: bool = True,
+        effort: ExplainEffort = STANDARD.explain,
+    ) -> None:
+        """`key` is the label whose values are the domains."""
+        self._key, self._preemption, self._effort = key, preemption, effort
+        self.domains: Sequence[str] = sorted(
+            {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
+        )
+        before = AtRest.of(cluster, preemption, effort)
+        self.evicted = len(before.evicted)
+        """How many pods preemption evicts before anything is lost."""
+        self.snapshot = before.problem
+        """The snapshot, compiled."""
+        running = before.cluster()
+        for _ in range(effort.rounds_to_rest if before.evicted else 0):
+            before = AtRest.of(running, preemption, effort, before.problem)
+            self.evicted += len(before.evicted)
+            running = before.cluster()
+            if not before.evicted:
+                break
+        self.running = running
+        """The cluster at rest."""
+        unchanged = running is before.problem.cluster
+        self.problem = before.problem if unchanged else Problem(running, before.problem)
+        """The cluster at rest, compiled."""
+        self._waiting = {pod.key for pod in running.pods if not pod.node_name}
+
+    def without(self, domain: str) -> AtRest:
+        """The cluster at rest once the nodes of a domain are removed."""
+        return self._at_rest(remove_nodes(self.running, f"{self._key}={domain}"))
+
+    def unreachable(self, domain: str) -> AtRest:
+        """The same while the nodes are there, and do not answer."""
+        return self._at_rest(lose_contact(self.running, f"{self._key}={domain}"))
+
+    def _at_rest(self, cluster: Cluster) -> AtRest:
+        return AtRest.of(cluster, self._preemption, self._effort, self.problem)
+
+    def left(self, after: AtRest) -> list[int]:
+        """The pods that find no node then, and did not wait for one before."""
+        return [pod for pod in after.left if not self.waited(after.problem.pods[pod])]
+
+    def preempted(self, after: AtRest) -> list[int]:
+        """The pods that preemption evicts then and that find no free node again, or nothing makes again."""
+        scheduler, pods = after.scheduler, after.problem.pods
+        mark = scheduler.state.mark()
+        found = []
+        for pod in dict.fromkeys(after.evicted):
+            if is_replica(pods[pod]) and not self.waited(pods[pod]):
+                decision = scheduler.decide(pod) if pods[pod].metadata.controller is not None else None
+                if decision is None or decision.node is None or decision.victims:
+                    found.append(pod)
+        scheduler.state.rollback(mark)
+        return found
+
+    def waited(self, pod: Pod) -> bool:
+        """Whether a pod had no node before."""
+        return pod.key in self._waiting
+
+
+def is_replica(pod: Pod) -> bool:
+    """Whether a pod is a replica that counts: not one of a DaemonSet, or of its node."""
+    owner = pod.metadata.controller
+    return not pod.is_terminating and (owner is None or owner.kind not in {"DaemonSet", "Node"})
