@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from models import Cluster
 from models.objects.pod import Pod
@@ -74,6 +74,13 @@ class BeforeLoss:
                     found.append(pod)
         scheduler.state.rollback(mark)
         return found
+
+    def replaced(self, after: AtRest, preempted: Collection[int]) -> list[int]:
+        """The pods that were made in place of lost ones and have a node, in the end another one perhaps."""
+        node_of, pods = after.scheduler.state.node_of, after.problem.pods
+        moved_on = {*after.evicted}.difference(preempted)
+        made = (pod for pod, found in enumerate(pods) if not (found.node_name or self.waited(found)))
+        return [pod for pod in made if node_of[pod] >= 0 or pod in moved_on]
 
     def waited(self, pod: Pod) -> bool:
         """Whether a pod had no node before."""

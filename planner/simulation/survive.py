@@ -83,7 +83,8 @@ class _Losses:
         left = before.left(after)
         pending = [*_pending(after, left)]
         preempted = before.preempted(after)
-        rows = tuple(_workloads(before.problem, gone, after, left, preempted))
+        replaced = before.replaced(after, preempted)
+        rows = tuple(_workloads(before.problem, gone, after, (left, preempted, replaced)))
         return len(left), DomainLoss(
             domain=domain,
             nodes=len(gone),
@@ -131,9 +132,12 @@ def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
 
 
 def _workloads(
-    problem: Problem, gone: set[str], after: AtRest, left: Sequence[int], preempted: Sequence[int]
+    problem: Problem, gone: set[str], after: AtRest, pods: tuple[Sequence[int], ...]
 ) -> Iterator[WorkloadLoss]:
-    """Every workload that has pods in the domain, or pods that are pending because of it."""
+    """Every workload that has pods in the domain, or pods that are pending because of it.
+
+    `pods` are those that are left, those that are preempted, and those that have another node.
+    """
     owners = Owners(problem.cluster)
     replicas: Counter[Workload] = Counter()
     lost: Counter[Workload] = Counter()
@@ -143,17 +147,15 @@ def _workloads(
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
     later = Owners(after.problem.cluster)
-    unplaced = Counter(_workload(after, later, pod) for pod in left)
-    pending = unplaced + Counter(_workload(after, later, pod) for pod in preempted)
+    left, preempted, replaced = (Counter(_workload(after, later, pod) for pod in some) for some in pods)
+    pending = left + preempted
     for workload in sorted({name for name, pods in lost.items() if pods} | pending.keys()):
-        bare = workload[1].startswith("Pod/")
-        replaced = 0 if bare else max(lost[workload] - unplaced[workload], 0)
         yield WorkloadLoss(
             namespace=workload[0],
             workload=workload[1],
             replicas=replicas[workload],
             lost=lost[workload],
-            replaced=replaced,
+            replaced=replaced[workload],
             pending=pending[workload],
             ok=replicas[workload] > lost[workload] and not pending[workload],
         )

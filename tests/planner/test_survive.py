@@ -117,6 +117,20 @@ def test_bare_pods_do_not_come_back() -> None:
     assert (lost.workload, lost.lost, lost.replaced, lost.pending, lost.ok) == ("Pod/bare", 1, 0, 0, False)
 
 
+def test_what_is_not_made_again_is_not_replaced() -> None:
+    """Two replicas where one is wanted: what went wrong is that the lost one was said to get another node."""
+    objects = replicas("web", "ab")
+    objects[0]["spec"]["replicas"] = 1
+    lost = row(without(survive(cluster(*ZONES, *objects), ZONE), "a"))
+    assert (lost.replicas, lost.lost, lost.replaced, lost.pending, lost.ok) == (2, 1, 0, 0, True)
+
+
+def test_pods_of_a_stateful_set_are_replaced_under_their_names() -> None:
+    """As many get another node as were lost."""
+    found = survive(cluster(*ZONES, pod("db-0", on="a", owner="StatefulSet/db")), ZONE)
+    assert (row(without(found, "a")).lost, row(without(found, "a")).replaced) == (1, 1)
+
+
 def test_daemon_pods_are_no_loss() -> None:
     """They belong to their node."""
     found = survive(cluster(*ZONES, pod("agent", on="a", owner="DaemonSet/agent")), ZONE)
@@ -262,6 +276,7 @@ def test_no_loss_has_what_was_pending_or_preempted_before(seed: int | None) -> N
             pending = Counter[int]()
             for item in loss.workloads:
                 pending[priority[item.workload[-1]]] += item.pending
+                assert item.replaced <= item.lost <= item.replaced + item.pending, (seed, loss)
             for level in {*priority.values()}:
                 more = waiting(sum(sizes) - lost, number, level) - waiting(sum(sizes), number, level)
                 assert pending[level] == more, (seed, loss)
