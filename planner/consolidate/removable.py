@@ -16,6 +16,7 @@ import numpy as np
 from models.objects.annotations import NO_DISRUPTION, SCALE_DOWN_DISABLED
 from models.objects.node import Node
 from models.objects.selectors import LabelSelector
+from planner.eviction.movable import is_tied
 from planner.moves.movable import Movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
@@ -99,8 +100,7 @@ class Removable:
 def goes_with_its_node(problem: Problem, pod: int) -> bool:
     """Whether a pod needs no other node when its own goes."""
     found = problem.pods[pod]
-    owners = {owner.kind for owner in found.metadata.owner_references}
-    return found.is_mirror or found.is_terminating or not owners.isdisjoint({"DaemonSet", "Node"})
+    return found.is_terminating or is_tied(found)
 
 
 def _holders(problem: Problem, movable: Movable) -> dict[int, int]:

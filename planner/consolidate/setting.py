@@ -24,12 +24,13 @@ from planner.consolidate.site_counts import SiteCounts
 from planner.cpsat.kept import Site
 from planner.documents.consolidation import AddedNode
 from planner.eviction.budgets import Budgets
+from planner.eviction.movable import is_tied
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
-from planner.whatif.eviction import is_daemon, without_pods
+from planner.whatif.eviction import without_pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def with_machines(cluster: Cluster, machines: Mapping[str, MachineType]) -> Clus
         grown = without_pods(replace(cluster, nodes=cluster.nodes + nodes), ())
         pods = []
         for pod in grown.pods:
-            only = node_meant(pod) if pod.key not in known and is_daemon(pod) else None
+            only = node_meant(pod) if pod.key not in known and is_tied(pod) else None
             if only is not None and only in machines:
                 pods.append(pod.on(only, running=True))
             else:

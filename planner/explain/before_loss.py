@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from models import Cluster
 from models.objects.pod import Pod
+from planner.eviction.movable import is_tied
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
@@ -89,5 +90,4 @@ class BeforeLoss:
 
 def is_replica(pod: Pod) -> bool:
     """Whether a pod is a replica that counts: not one of a DaemonSet, or of its node."""
-    owner = pod.metadata.controller
-    return not pod.is_terminating and (owner is None or owner.kind not in {"DaemonSet", "Node"})
+    return not (pod.is_terminating or is_tied(pod))

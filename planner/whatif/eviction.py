@@ -11,12 +11,6 @@ from models.objects.pod import Pod
 from planner.whatif.named import listed
 
 
-def is_daemon(pod: Pod) -> bool:
-    """Whether a DaemonSet runs it, which does so on cordoned nodes too."""
-    owner = pod.metadata.controller
-    return owner is not None and owner.kind == "DaemonSet"
-
-
 def without_pods(cluster: Cluster, gone: Collection[Pod], *, returning: Iterable[Pod] = ()) -> Cluster:
     """The cluster without these pods, after its controllers have acted; `returning` may come back."""
     keys = {pod.key for pod in gone}

@@ -11,8 +11,9 @@ from models.errors import InputError
 from models.objects.affinity import CORDON, Taint
 from models.objects.node import Node
 from models.objects.storage import CSINode
+from planner.eviction.movable import is_tied
 from planner.problem.nodes import HOSTNAME
-from planner.whatif.eviction import bare_pods, hindrances, is_daemon, noted, without_pods
+from planner.whatif.eviction import bare_pods, hindrances, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen, nodes_named
 
 _UNREACHABLE = tuple(
@@ -45,11 +46,7 @@ def drain(cluster: Cluster, node: str) -> Cluster:
     Pods of DaemonSets and static pods stay.
     """
     cordoned = cordon(cluster, node)
-    gone = [
-        pod
-        for pod in cluster.pods
-        if pod.node_name == node and not (pod.is_finished or pod.is_mirror or is_daemon(pod))
-    ]
+    gone = [pod for pod in cluster.pods if pod.node_name == node and not (pod.is_finished or is_tied(pod))]
     asked = [pod for pod in gone if not pod.is_terminating]
     notes = tuple(hindrances(f"drain {node}", cluster, asked))
     return noted(without_pods(cordoned, gone, returning=gone), notes)
@@ -62,7 +59,7 @@ def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
     """
     names = {node.name for node in nodes_chosen(cluster, nodes)}
     gone = [pod for pod in cluster.pods if pod.node_name in names]
-    live = [pod for pod in gone if not (pod.is_finished or pod.is_mirror)]
+    returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
     left = replace(
         cluster,
         nodes=tuple(node for node in cluster.nodes if node.name not in names),
@@ -71,8 +68,7 @@ def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
             item for item in cluster.volume_attachments if item.spec.node_name not in names
         ),
     )
-    returning = [pod for pod in live if not is_daemon(pod)]
-    return noted(without_pods(left, gone, returning=returning), bare_pods(f"remove {nodes}", live))
+    return noted(without_pods(left, gone, returning=returning), bare_pods(f"remove {nodes}", returning))
 
 
 def lose_contact(cluster: Cluster, nodes: str) -> Cluster:
@@ -82,7 +78,7 @@ def lose_contact(cluster: Cluster, nodes: str) -> Cluster:
     """
     names = {node.name for node in nodes_chosen(cluster, nodes)}
     gone = [pod for pod in cluster.pods if pod.node_name in names]
-    returning = [pod for pod in gone if not (pod.is_finished or pod.is_mirror or is_daemon(pod))]
+    returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
     left = replace(
         cluster, nodes=tuple(_unreachable(node) if node.name in names else node for node in cluster.nodes)
     )

@@ -137,6 +137,15 @@ def test_daemon_pods_are_no_loss() -> None:
     assert without(found, "a").workloads == ()
 
 
+@pytest.mark.parametrize("owner", ["", "Node/a"])
+def test_static_pods_are_no_loss(owner: str) -> None:
+    """They belong to their node: what went wrong is that only an owner reference was taken to say so."""
+    mirror = pod("static-a", on="a", **({"owner": owner} if owner else {}))
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    loss = without(survive(cluster(*ZONES, mirror), ZONE), "a")
+    assert (loss.workloads, loss.ok) == ((), True)
+
+
 def test_pods_that_were_pending_before_are_no_part_of_the_loss() -> None:
     """A pod that found no node with all zones there is not told of again."""
     found = survive(cluster(*ZONES, pod("huge", cpu="99"), *replicas("web", "abc")), ZONE)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from models.objects.node import Node
-from models.objects.pod import Pod
 from planner.documents.drain import Reason
+from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 from planner.whatif.victims import moment
 
@@ -99,18 +99,13 @@ def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
     for number, node in enumerate(problem.node_of.tolist()):
         pod = problem.pods[number]
         deleted = pod.metadata.deletion_timestamp
-        if node not in chosen or deleted is None or _is_tied(pod):
+        if node not in chosen or deleted is None or is_tied(pod):
             continue
         if told := _why_no_end(problem, number):
             yield number, *told
         elif now is not None and deleted + _LATE < now:
             seconds = int((now - deleted).total_seconds())
             yield number, "Terminating", f"it should have ended {seconds} s ago and has not"
-
-
-def _is_tied(pod: Pod) -> bool:
-    owner = pod.metadata.controller
-    return pod.is_mirror or (owner is not None and owner.kind == "DaemonSet")
 
 
 def _why_no_end(problem: Problem, number: int) -> tuple[Reason, str] | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import DrainEffort
@@ -186,8 +187,6 @@ def pods_to_go(problem: Problem, nodes: Sequence[int]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {node: [] for node in nodes}
     for number, node in enumerate(problem.node_of.tolist()):
         pod = problem.pods[number]
-        owner = pod.metadata.controller
-        tied = pod.is_mirror or (owner is not None and owner.kind == "DaemonSet")
-        if node in chosen and not tied and not pod.is_terminating:
+        if node in chosen and not (is_tied(pod) or pod.is_terminating):
             found[node].append(number)
     return found
