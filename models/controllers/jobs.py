@@ -54,8 +54,8 @@ def _labels(job: Job) -> dict[str, str]:
 
 
 def _free_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
-    """The indexes that are neither done nor under way, lowest first."""
-    done = _ranges(job.status.completed_indexes)
+    """The indexes that are neither done, nor failed for good, nor under way, lowest first."""
+    done = [*_ranges(job.status.completed_indexes), *_ranges(job.status.failed_indexes)]
     busy = {index_of(pod) for pod in pods if is_live(pod) or pod.status.phase == "Succeeded"}
     for index in range(job.spec.completions or 0):
         if index not in busy and not any(index in indexes for indexes in done):

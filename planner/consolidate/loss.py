@@ -17,11 +17,13 @@ from models import Cluster
 from models.errors import InputError
 from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
+from planner.eviction.jobs import LOST, JobDisruptions
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.whatif.eviction import without_pods
+from planner.whatif.jobs import failing
 
 
 class PodsWithoutNode(NamedTuple):
@@ -122,7 +124,14 @@ def _all_come_again(problem: Problem, movable: Movable) -> bool:
 def _requests(problem: Problem, movable: Movable) -> tuple[Ints, Ints, Ints]:
     """By resource and node what pods ask for that go with their node, that are made again, and all others."""
     going, again, stays = (np.zeros_like(problem.allocatable) for _ in range(3))
-    for pod in np.flatnonzero(problem.node_of >= 0).tolist():
+    jobs = JobDisruptions(problem.cluster, LOST)
+    running = np.flatnonzero(problem.node_of >= 0).tolist()
+    may_fail = {job.key for job, _ in failing(jobs, [problem.pods[pod] for pod in running])}
+    for pod in running:
+        job = jobs.job_of(problem.pods[pod])
+        if job is not None and job.key in may_fail:
+            # It may end with its Job, wherever it is.
+            continue
         if problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod):
             kind = again
         elif not movable.weights[pod]:

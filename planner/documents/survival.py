@@ -26,6 +26,8 @@ class WorkloadLoss(DocumentPart):
     """How many do not, with those that preemption evicts for others and that find no node again."""
     ok: bool
     """Whether it survives."""
+    reason: str = ""
+    """Of a Job that fails by the loss, as the job controller says it."""
 
 
 class LostPending(DocumentPart):

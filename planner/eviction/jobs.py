@@ -1,4 +1,4 @@
-"""What evictions do to Jobs: kube-controller-manager's job controller, as of 1.36.
+"""What evictions and lost nodes do to Jobs: kube-controller-manager's job controller, as of 1.36.
 
 An evicted pod of a Job has failed: at once, or with `podReplacementPolicy: Failed` or a podFailurePolicy
 when it has ended.  The first rule of the podFailurePolicy that matches says what that counts for; without
@@ -7,13 +7,16 @@ one it is a failure, and the Job fails when there are more than `backoffLimit` o
 
 Exit codes are not known beforehand.  A container that is told to stop is taken to end with 143 (SIGTERM)
 or 137 (SIGKILL), whichever is worse; `depends_on_exit_codes` says where another one would be worse still.
+
+A pod whose node is lost has failed, too.  No kubelet says how its containers end: no rule about exit codes
+matches.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -26,17 +29,24 @@ from models.objects.workload import Job, OnExitCodes, PodFailureRule
 
 Action = Literal["Ignore", "Count", "FailIndex", "FailJob"]
 JobOutcome = Literal["KeepsRunning", "LosesRetries", "Fails"]
+_FAILED_INDEXES = "FailedIndexes"
 
-#: Exit codes of containers that are told to stop.
-_EXIT_CODES = (143, 137)
-#: Conditions of an evicted pod once it has ended.
-_CONDITIONS = {
-    ("DisruptionTarget", "True"),
-    ("Ready", "False"),
-    ("ContainersReady", "False"),
-    ("PodScheduled", "True"),
-    ("Initialized", "True"),
-}
+
+@dataclass(frozen=True, slots=True)
+class PodEnd:
+    """How a pod ends: the exit codes that its containers may have, None without any, and its conditions."""
+
+    exit_codes: tuple[int | None, ...]
+    conditions: frozenset[tuple[str, str]]
+
+
+_CONDITIONS = frozenset(
+    {("DisruptionTarget", "True"), ("Ready", "False"), ("PodScheduled", "True"), ("Initialized", "True")}
+)
+#: The containers are told to stop.
+EVICTED = PodEnd((143, 137), _CONDITIONS | {("ContainersReady", "False")})
+#: The node does not answer, and is gone: the node lifecycle controller and Pod GC say what they know.
+LOST = PodEnd((None,), _CONDITIONS | {("ContainersReady", "True")})
 _WORST: tuple[Action, ...] = ("FailJob", "FailIndex", "Count", "Ignore")
 
 
@@ -47,21 +57,31 @@ def is_of_job(owner: OwnerReference | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What some evictions do to a Job; `retries_left` are those after them, None where none are lost."""
+    """What some evictions do to a Job; `retries_left` are those after them, None where none are lost.
+
+    `worn_out` are the pods among them whose index fails for good.
+    """
 
     evictions: int
     outcome: JobOutcome
     reason: str = ""
     retries: int | None = None
     retries_left: int | None = None
+    worn_out: Sequence[Pod] = field(default=(), compare=False)
+
+    @property
+    def ends_job(self) -> bool:
+        """Whether the Job fails at once: it makes no more pods, and deletes those that it has."""
+        return self.outcome == "Fails" and self.reason != _FAILED_INDEXES
 
 
 class JobDisruptions:
-    """The Jobs of a snapshot, and what evictions of their pods do to them."""
+    """The Jobs of a snapshot, and what it does to them when pods of theirs are evicted, or end otherwise."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, end: PodEnd = EVICTED) -> None:
         self._jobs = {job.key: job for job in cluster.jobs}
         self._cluster = cluster
+        self._end = end
         self._retries: dict[str, int | None] = {}
 
     @cached_property
@@ -87,7 +107,7 @@ class JobDisruptions:
         return self._retries[job.key]
 
     def _count_retries(self, job: Job) -> int | None:
-        action = action_of(job)
+        action = action_of(job, self._end)
         if action == "Ignore":
             return None
         if action in {"FailJob", "FailIndex"}:
@@ -100,7 +120,7 @@ class JobDisruptions:
 
     def impact(self, job: Job, evicted: Sequence[Pod]) -> Impact:
         """What the evictions of these pods do to their Job; a pod listed twice is evicted twice."""
-        action, number = action_of(job), len(evicted)
+        action, number = action_of(job, self._end), len(evicted)
         if action == "Ignore":
             return Impact(number, "KeepsRunning")
         if action == "FailJob":
@@ -108,34 +128,35 @@ class JobDisruptions:
         limit, retries = backoff_limit_of(job), self.retries(job)
         if action == "Count" and retries is not None and number > retries:
             return Impact(number, "Fails", "BackoffLimitExceeded", limit, 0)
-        worn = _worn_out(job, evicted) if action == "Count" else number
+        worn = _worn_out(job, evicted) if action == "Count" else evicted
         if worn:
             most = job.spec.max_failed_indexes
-            over = most is not None and failed_indexes_of(job) + worn > most
-            return Impact(number, "Fails", "MaxFailedIndexesExceeded" if over else "FailedIndexes")
+            over = most is not None and failed_indexes_of(job) + len(worn) > most
+            reason = "MaxFailedIndexesExceeded" if over else _FAILED_INDEXES
+            return Impact(number, "Fails", reason, worn_out=worn)
         if job.spec.backoff_limit_per_index is not None:
             per_index = job.spec.backoff_limit_per_index
-            left = min(per_index - failures for failures in _failures_per_index(evicted))
+            left = min(per_index - failures for _, failures in _failures_per_index(evicted))
             return Impact(number, "LosesRetries", "", per_index, left)
         return Impact(number, "LosesRetries", "", limit, (retries or 0) - number)
 
 
-def _worn_out(job: Job, evicted: Sequence[Pod]) -> int:
-    """How many indexes fail for good by these evictions."""
+def _worn_out(job: Job, evicted: Sequence[Pod]) -> Sequence[Pod]:
+    """The pods whose index fails for good by these evictions."""
     most = job.spec.backoff_limit_per_index
-    return 0 if most is None else sum(failures > most for failures in _failures_per_index(evicted))
+    return () if most is None else [pod for pod, failures in _failures_per_index(evicted) if failures > most]
 
 
-def _failures_per_index(evicted: Sequence[Pod]) -> Iterator[int]:
-    """The number of failures of every evicted pod's index after the evictions."""
+def _failures_per_index(evicted: Sequence[Pod]) -> Iterator[tuple[Pod, int]]:
+    """Every evicted pod, and the number of failures of its index after the evictions."""
     times = Counter(pod.name for pod in evicted)
     for pod in {pod.name: pod for pod in evicted}.values():
-        yield failures_of_index(pod) + times[pod.name]
+        yield pod, failures_of_index(pod) + times[pod.name]
 
 
-def action_of(job: Job) -> Action:
-    """The podFailurePolicy action for an evicted pod; the worse one where it depends on the exit code."""
-    return min((_action(job, code) for code in _EXIT_CODES), key=_WORST.index)
+def action_of(job: Job, end: PodEnd = EVICTED) -> Action:
+    """The podFailurePolicy action for a pod that ends so; the worse one where it depends on the exit code."""
+    return min((_action(job, code, end) for code in end.exit_codes), key=_WORST.index)
 
 
 def depends_on_exit_codes(job: Job) -> bool:
@@ -143,24 +164,24 @@ def depends_on_exit_codes(job: Job) -> bool:
     rules = () if job.spec.pod_failure_policy is None else job.spec.pod_failure_policy.rules
     action = action_of(job)
     for rule in rules:
-        if rule.on_exit_codes is None and _matches(rule, _EXIT_CODES[0]):
+        if rule.on_exit_codes is None and _matches(rule, None, EVICTED):
             return False
         if rule.on_exit_codes is not None and _WORST.index(rule.action) < _WORST.index(action):
             return True
     return False
 
 
-def _action(job: Job, exit_code: int) -> Action:
+def _action(job: Job, exit_code: int | None, end: PodEnd) -> Action:
     """The action of the first rule that matches this exit code; Count if none does."""
     policy = job.spec.pod_failure_policy
     rules = () if policy is None else policy.rules
-    return next((rule.action for rule in rules if _matches(rule, exit_code)), "Count")
+    return next((rule.action for rule in rules if _matches(rule, exit_code, end)), "Count")
 
 
-def _matches(rule: PodFailureRule, exit_code: int) -> bool:
+def _matches(rule: PodFailureRule, exit_code: int | None, end: PodEnd) -> bool:
     if rule.on_exit_codes is not None:
-        return _has(rule.on_exit_codes, exit_code)
-    return any((asked.type, asked.status) in _CONDITIONS for asked in rule.on_pod_conditions)
+        return exit_code is not None and _has(rule.on_exit_codes, exit_code)
+    return any((asked.type, asked.status) in end.conditions for asked in rule.on_pod_conditions)
 
 
 def _has(asked: OnExitCodes, exit_code: int) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from models import Cluster
 from models.objects.pod import Pod
+from models.objects.workload import Job
+from planner.eviction.jobs import LOST, Impact, JobDisruptions
 from planner.eviction.movable import is_tied
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
+from planner.whatif.jobs import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
 
 
@@ -47,14 +50,33 @@ class BeforeLoss:
         self.problem = before.problem if unchanged else Problem(running, before.problem)
         """The cluster at rest, compiled."""
         self._waiting = {pod.key for pod in running.pods if not pod.node_name}
+        self.jobs = JobDisruptions(running, LOST)
+        """What it does to Jobs that nodes are lost."""
+
+    def nodes_of(self, domain: str) -> Collection[str]:
+        """The names of the nodes of a domain."""
+        return {node.name for node in self.running.nodes if node.metadata.labels.get(self._key) == domain}
 
     def without(self, domain: str) -> AtRest:
         """The cluster at rest once the nodes of a domain are removed."""
-        return self._at_rest(remove_nodes(self.running, f"{self._key}={domain}"))
+        return self._at_rest(remove_nodes(self._failed_without(domain), f"{self._key}={domain}"))
 
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""
-        return self._at_rest(lose_contact(self.running, f"{self._key}={domain}"))
+        return self._at_rest(lose_contact(self._failed_without(domain), f"{self._key}={domain}"))
+
+    def failing(self, domain: str) -> Mapping[str, str]:
+        """The Jobs that fail by the loss of a domain, and why."""
+        return {job.key: impact.reason for job, impact in self._failing(domain)}
+
+    def _failing(self, domain: str) -> Iterator[tuple[Job, Impact]]:
+        if not self.running.jobs:
+            return iter(())
+        names = self.nodes_of(domain)
+        return failing(self.jobs, (pod for pod in self.running.pods if pod.node_name in names))
+
+    def _failed_without(self, domain: str) -> Cluster:
+        return fail_jobs(self.running, self.jobs, self._failing(domain))
 
     def _at_rest(self, cluster: Cluster) -> AtRest:
         return AtRest.of(cluster, self._preemption, self._effort, self.problem)

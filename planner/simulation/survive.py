@@ -18,7 +18,6 @@ from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.explain.trial_states import TrialStates
-from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort, ExplainEffort
 from planner.simulation.processes import Processes, has_second_core
@@ -78,16 +77,15 @@ class _Losses:
     def _lose(self, domain: str) -> tuple[int, DomainLoss]:
         """How many pods are left once the nodes are removed, and the loss but for what is meanwhile."""
         before = self._before
-        gone = {node.name for node in before.running.nodes if node.metadata.labels.get(self._key) == domain}
         after = self._kept(before.without(domain))
         left = before.left(after)
         pending = [*_pending(after, left)]
         preempted = before.preempted(after)
         replaced = before.replaced(after, preempted)
-        rows = tuple(_workloads(before.problem, gone, after, (left, preempted, replaced)))
+        rows = tuple(_workloads(before, domain, after, (left, preempted, replaced)))
         return len(left), DomainLoss(
             domain=domain,
-            nodes=len(gone),
+            nodes=len(before.nodes_of(domain)),
             pods=sum(row.lost for row in rows),
             workloads=rows,
             pending=(*pending, *_told(after, preempted)),
@@ -132,13 +130,15 @@ def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
 
 
 def _workloads(
-    problem: Problem, gone: set[str], after: AtRest, pods: tuple[Sequence[int], ...]
+    before: BeforeLoss, domain: str, after: AtRest, pods: tuple[Sequence[int], ...]
 ) -> Iterator[WorkloadLoss]:
     """Every workload that has pods in the domain, or pods that are pending because of it.
 
     `pods` are those that are left, those that are preempted, and those that have another node.
     """
+    problem, gone, failing = before.problem, before.nodes_of(domain), before.failing(domain)
     owners = Owners(problem.cluster)
+    reasons: dict[Workload, str] = {}
     replicas: Counter[Workload] = Counter()
     lost: Counter[Workload] = Counter()
     for number, pod in enumerate(problem.pods):
@@ -146,6 +146,9 @@ def _workloads(
             workload = (pod.namespace, owners.workload_of(pod, problem.template(number)))
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
+            job = before.jobs.job_of(pod) if failing else None
+            if job is not None and job.key in failing:
+                reasons[workload] = failing[job.key]
     later = Owners(after.problem.cluster)
     left, preempted, replaced = (Counter(_workload(after, later, pod) for pod in some) for some in pods)
     pending = left + preempted
@@ -157,7 +160,8 @@ def _workloads(
             lost=lost[workload],
             replaced=replaced[workload],
             pending=pending[workload],
-            ok=replicas[workload] > lost[workload] and not pending[workload],
+            ok=replicas[workload] > lost[workload] and not (pending[workload] or workload in reasons),
+            reason=reasons.get(workload, ""),
         )
 
 

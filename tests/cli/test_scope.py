@@ -195,6 +195,19 @@ def test_pods_that_wait_for_one_reason_are_counted_together(planner: Planner, tm
     assert "a or a" not in ended.out
 
 
+def test_a_job_that_fails_by_a_loss_is_told(planner: Planner, tmp_path: Path) -> None:
+    """The table shows no pending pod: a line says what the job controller does."""
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "sum", "uid": "sum"}}
+    job["spec"] = {"parallelism": 2, "completions": 2, "backoffLimit": 0}
+    nodes = [builders.node(name, zone=name) for name in "ab"]
+    pods = [builders.pod(f"sum-{name}", on=name, app="sum", owner="Job/sum") for name in "ab"]
+    ended = planner(
+        "check", "-f", write(tmp_path / "job.json", *nodes, job, *pods), "--survive", builders.ZONE
+    )
+    assert ended.code == 1
+    assert "Without a or b, Job/sum in default fails: BackoffLimitExceeded" in ended.out
+
+
 def test_kinds_that_make_pods_are_told_apart(planner: Planner, tmp_path: Path) -> None:
     """A RayCluster is no ConfigMap: its running pods count, and those that it would make are unknown."""
     rollout = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "web"}}

@@ -18,6 +18,7 @@ from planner.simulation.processes import AT_A_TIME, Processes
 from planner.simulation.survive import survive
 from tests import seeds
 from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
+from tests.planner.eviction.jobs import FAILS, IGNORES, on_exit, policy
 
 ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c"))
 
@@ -129,6 +130,52 @@ def test_pods_of_a_stateful_set_are_replaced_under_their_names() -> None:
     """As many get another node as were lost."""
     found = survive(cluster(*ZONES, pod("db-0", on="a", owner="StatefulSet/db")), ZONE)
     assert (row(without(found, "a")).lost, row(without(found, "a")).replaced) == (1, 1)
+
+
+def job_in(nodes: Sequence[str], **spec: Any) -> list[Object]:
+    """A Job of four pods with one of them on each of these nodes, half a node each."""
+    words = {"cpu": "2"}
+    template = _template("sum", words)["template"]
+    template["spec"]["restartPolicy"] = "Never"
+    made = {**workload("Job", "sum"), "spec": {"parallelism": len(nodes), "completions": 4, **spec}}
+    made["spec"]["template"] = template
+    pods = [pod(f"sum-{n}-x", on=on, app="sum", owner="Job/sum", **words) for n, on in enumerate(nodes)]
+    for number, item in enumerate(pods):
+        item["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] = str(number)
+    return [made, *pods]
+
+
+@pytest.mark.parametrize(
+    ("spec", "replaced", "reason"),
+    [
+        ({"backoffLimit": 0}, 0, "BackoffLimitExceeded"),
+        ({"backoffLimit": 1}, 1, ""),
+        (policy(FAILS), 0, "PodFailurePolicy"),
+        ({"backoffLimit": 0, **policy(on_exit("FailJob", "In", 137), IGNORES)}, 1, ""),
+    ],
+)
+def test_a_job_fails_by_the_loss_of_a_pod(spec: dict[str, Any], replaced: int, reason: str) -> None:
+    """As with the real job controller: Pod GC fails the pods of nodes that are gone."""
+    lost = row(without(survive(cluster(*ZONES, *job_in("ab", **spec)), ZONE), "a"))
+    assert (lost.workload, lost.lost, lost.replaced, lost.pending) == ("Job/sum", 1, replaced, 0)
+    assert (lost.reason, lost.ok) == (reason, not reason)
+
+
+def test_pods_of_a_job_that_fails_leave_room() -> None:
+    """The job controller deletes them: a pod of zone a gets the place of one in zone b."""
+    web = replicas("web", "a", cpu="2")
+    objects = [*ZONES[:2], *job_in("ab", backoffLimit=0), *web, *replicas("db", "b", cpu="2")]
+    rows = {item.workload: item for item in without(survive(cluster(*objects), ZONE), "a").workloads}
+    assert (rows["Job/sum"].replaced, rows["ReplicaSet/web"].replaced) == (0, 1)
+    assert rows["ReplicaSet/web"].pending == 0
+
+
+def test_an_index_of_a_job_fails_for_good() -> None:
+    """The Job goes on with another index, and fails in the end."""
+    spec = {"completionMode": "Indexed", "backoffLimitPerIndex": 0}
+    found = survive(cluster(*ZONES, *job_in("ab", **spec)), ZONE)
+    lost = row(without(found, "a"))
+    assert (lost.replaced, lost.reason, lost.ok) == (1, "FailedIndexes", False)
 
 
 def test_daemon_pods_are_no_loss() -> None:

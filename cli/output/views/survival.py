@@ -24,6 +24,7 @@ def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]
         heads = ("WITHOUT", "NAMESPACE", "WORKLOAD", "REPLICAS", "LOST", "REPLACED", "PENDING")
         title = f"Losing each {short_key(survey.topology_key)}"
         yield section(title, Table(heads, rows_of(rows), noun="workload"))
+        yield section("", *_failing(survey))
         for domains, left in _alike((loss.domain, left) for loss in survey.domains for left in loss.pending):
             yield section("", *_left(f"Without {_either(domains)}", left, once=len(domains) == 1))
         yield section("As long as the nodes stay", *_meanwhile(survey, page))
@@ -51,6 +52,17 @@ def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
         str(row.replaced),
         Cell(str(row.pending), "bad" if row.pending else "plain"),
     ]
+
+
+def _failing(survey: Survival) -> Iterator[Block]:
+    """The Jobs that fail by the loss of some domain, and why."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for loss in survey.domains:
+        for row in loss.workloads:
+            if row.reason:
+                groups.setdefault((row.namespace, row.workload, row.reason), []).append(loss.domain)
+    for (namespace, workload, reason), domains in groups.items():
+        yield Sentence(f"Without {_either(domains)}, {workload} in {namespace} fails: {reason}")
 
 
 def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:

@@ -239,6 +239,15 @@ def test_indexed_jobs_continue_with_free_indexes() -> None:
     assert names(new_pods(job, running)) == ["sum-4-1", "sum-5-1"]
 
 
+def test_indexes_that_failed_for_good_are_not_tried_again() -> None:
+    """Observed on a control plane of 1.36: with backoffLimitPerIndex 0 the next free index comes instead."""
+    job = workload(
+        "Job", "sum", parallelism=2, completions=4, completionMode="Indexed", backoffLimitPerIndex=0
+    )
+    job["status"] = {"failed": 1, "failedIndexes": "0"}
+    assert names(new_pods(job)) == ["sum-1-1", "sum-2-1"]
+
+
 def test_new_pods_get_what_admission_adds() -> None:
     """Tolerations for unwell nodes, and matchLabelKeys merged into the affinity's selector."""
     web = workload("Deployment", "web", replicas=1)

@@ -9,7 +9,7 @@ import pytest
 from models import Cluster, InputError
 from models.sharing.kept import kept
 from planner import rebalance, solve
-from planner.eviction.jobs import Impact, JobDisruptions, action_of, depends_on_exit_codes
+from planner.eviction.jobs import LOST, Impact, JobDisruptions, action_of, depends_on_exit_codes
 from tests.builders import Object, cluster, node, pod
 from tests.planner.eviction.jobs import FAILS, IGNORES, job, of_job, on_exit, policy
 
@@ -113,6 +113,24 @@ def test_exit_codes_of_containers_that_are_told_to_stop(
     """Assumed to be 143 or 137, whichever is worse; whether another code could be worse is reported."""
     (found,) = cluster(node("n1"), job(**policy(*rules))).jobs
     assert (action_of(found), depends_on_exit_codes(found)) == (action, depends)
+
+
+@pytest.mark.parametrize(
+    ("rules", "action"),
+    [
+        ([on_exit("FailJob", "In", 137, 143), IGNORES], "Ignore"),
+        ([on_exit("FailJob", "NotIn", 42)], "Count"),
+        ([FAILS], "FailJob"),
+        (
+            [{"action": "FailJob", "onPodConditions": [{"type": "ContainersReady", "status": "False"}]}],
+            "Count",
+        ),
+    ],
+)
+def test_pods_of_lost_nodes_have_no_exit_codes(rules: list[Object], action: str) -> None:
+    """Observed on a control plane of 1.36: what Pod GC deletes has failed, and conditions alone match."""
+    (found,) = cluster(node("n1"), job(**policy(*rules))).jobs
+    assert action_of(found, LOST) == action
 
 
 def test_a_job_without_retries_is_left_alone() -> None:
