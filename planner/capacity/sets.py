@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from itertools import count, islice
 from typing import Any
 
 from models import Cluster
@@ -50,8 +51,8 @@ def _refuse(manifests: Snapshot) -> None:
 def _placed(cluster: Cluster, manifests: Snapshot, copies: int) -> tuple[SetCapacity | None, int]:
     """The answer where a copy does not fit, and the pods of one copy."""
     more, own = cluster, list[set[str]]()
-    for number in range(copies):
-        copy = copied(manifests, number + 1)
+    for number in islice(_free_numbers(cluster, manifests), copies):
+        copy = copied(manifests, number)
         more = applied(more, copy)
         own.append(_namespaces(copy))
     more = reconcile(more)
@@ -78,6 +79,13 @@ def _placed(cluster: Cluster, manifests: Snapshot, copies: int) -> tuple[SetCapa
     return None, len(pods_by_copy[1])
 
 
+def _free_numbers(cluster: Snapshot, manifests: Snapshot) -> Iterator[int]:
+    """The numbers under which no namespace of a copy is there already."""
+    taken = _namespaces(cluster) | {item.name for item in cluster.namespaces}
+    names = _namespaces(manifests) | {item.name for item in manifests.namespaces}
+    return (number for number in count(1) if taken.isdisjoint(f"{name}-{number}" for name in names))
+
+
 def copied(manifests: Snapshot, number: int) -> Snapshot:
     """The manifests with every namespace under another name, `shop` as `shop-3`."""
     changed: dict[str, Any] = {
@@ -98,12 +106,12 @@ def _renamed(item: KubeObject, number: int) -> KubeObject:
     return item.model_copy(update={"metadata": item.metadata.model_copy(update=update)})
 
 
-def _namespaces(copy: Snapshot) -> set[str]:
-    return {item.metadata.namespace for item in _namespaced(copy)}
+def _namespaces(snapshot: Snapshot) -> set[str]:
+    return {item.metadata.namespace for item in _namespaced(snapshot)}
 
 
-def _namespaced(copy: Snapshot) -> Iterator[NamespacedObject]:
-    for field in fields(copy):
-        found = getattr(copy, field.name)
+def _namespaced(snapshot: Snapshot) -> Iterator[NamespacedObject]:
+    for field in fields(snapshot):
+        found = getattr(snapshot, field.name)
         if isinstance(found, tuple):
             yield from (item for item in found if isinstance(item, NamespacedObject))

@@ -79,6 +79,17 @@ def test_with_a_zone_lost_the_least_counts() -> None:
     assert found.lost == "a"
 
 
+def test_no_copy_comes_to_a_namespace_that_is_there() -> None:
+    """What went wrong: the first copy was applied over the workload of `shop-1`, and took no room."""
+    nodes = [node("a1", "a", cpu="4"), node("b1", "b", cpu="4")]
+    there = deployment("web", 2, namespace="shop-1", cpu="1")
+    alone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop-3"}}
+    parts = Cluster.from_objects([deployment("web", 2, cpu="1")], partial=True)
+    found = capacity(Cluster.from_objects([*nodes, there, alone]), sets=parts).sets
+    assert found is not None
+    assert (found.more, found.pod.partition("/")[0]) == (3, "shop-6")
+
+
 @pytest.mark.parametrize("parts", [[node("x")], []])
 def test_what_is_no_set_is_said(parts: list[dict[str, Any]]) -> None:
     """Nodes, and manifests that make no pods."""
