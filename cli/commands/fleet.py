@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.input import fleet_options, options
-from cli.input.fleet_options import Outer, Shared
+from cli.input.fleet_options import Shared
 
 if TYPE_CHECKING:
     from cli.input.clusters import ClusterSource
@@ -145,7 +145,7 @@ def _question(
     """The flags of the command, and its manifests; wrong ones are refused before anything is asked."""
     from cli.input.clusters import check_question
 
-    words = Outer.inner(invocation)
+    words = list(invocation.args)
     if invocation.params.get("verbose"):
         words.append("--verbose")
     extra = [word for name in files or () for word in ("-f", name)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
@@ -80,8 +80,10 @@ class Shared:
     verbose: bool
 
 
-#: `--jobs` alone is a flag of rebalance and others, with a number it is ours.
-_FLAG, _SHIELDED = "--jobs", "\0--jobs"
+#: Before a word that is left for the command that is asked. No word that a shell hands on begins with it.
+_SHIELD = "\0"
+#: Alone it is a flag of rebalance and others, with a number it is ours.
+_JOBS = "--jobs"
 
 
 class Outer(Command):
@@ -89,14 +91,42 @@ class Outer(Command):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse its own options; all others stay, in their order."""
-        return super().parse_args(ctx, [*_shielded(args)])
+        asked = ctx.parent.command.commands.values() if ctx.parent else ()
+        theirs = _takes_value(param for command in asked for param in command.params)
+        super().parse_args(ctx, [*_shielded(args, _takes_value(self.get_params(ctx)), theirs)])
+        if ctx.params.get("command"):
+            ctx.params["command"] = ctx.params["command"].removeprefix(_SHIELD)
+        ctx.args = [word.removeprefix(_SHIELD) for word in ctx.args]
+        return list(ctx.args)
 
-    @staticmethod
-    def inner(invocation: typer.Context) -> list[str]:
-        """The flags that are left for the command that is asked."""
-        return [_FLAG if word == _SHIELDED else word for word in invocation.args]
+
+def _takes_value(params: Iterable[Any]) -> dict[str, bool]:
+    """Flags by their names, and whether a value follows."""
+    return {name: not getattr(param, "is_flag", False) for param in params for name in param.opts}
 
 
-def _shielded(args: Sequence[str]) -> Iterator[str]:
+def _shielded(args: Sequence[str], own: Mapping[str, bool], theirs: Mapping[str, bool]) -> Iterator[str]:
+    """The words with a shield before those that are not ours and would be read as if they were."""
+    is_value = False
     for word, after in itertools.zip_longest(args, args[1:], fillvalue=""):
-        yield _SHIELDED if word == _FLAG and not re.fullmatch(r"-?\d+", after) else word
+        if is_value:
+            found = [word]
+        elif word == _JOBS and not re.fullmatch(r"-?\d+", after):
+            found = [f"{_SHIELD}{word}"]
+        elif re.match(r"-[^-]", word):
+            found = [*_letters(word, own, theirs)]
+        else:
+            found = [word]
+        yield from found
+        is_value = not is_value and own.get(found[-1], False)
+
+
+def _letters(word: str, own: Mapping[str, bool], theirs: Mapping[str, bool]) -> Iterator[str]:
+    """`-vnshop` as `-v` and `-nshop`: every flag by itself, what follows it is its value if it takes one."""
+    for place, letter in enumerate(word[1:], 1):
+        flag = f"-{letter}"
+        takes_value = own.get(flag, theirs.get(flag, True))
+        found = f"-{word[place:]}" if takes_value else flag
+        yield found if flag in own else f"{_SHIELD}{found}"
+        if takes_value:
+            return

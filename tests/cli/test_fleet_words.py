@@ -1,0 +1,59 @@
+"""What the words of a sweep or a fleet mean, and what its answers are kept by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Planner
+from tests.cli.manifests import deployment, node, write
+
+
+@pytest.fixture
+def zones(tmp_path: Path) -> str:
+    """Three zones of one small node, and a Deployment."""
+    objects = [*(node(f"{zone}1", zone, cpu="1") for zone in "abc"), deployment("web", 3)]
+    return write(tmp_path / "zones.json", *objects)
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        (("-nvault",), "-nvault"),
+        (("-nshop",), "-nshop"),
+        (("-n=vault",), "-n=vault"),
+        (("-n", "vault"), "-n vault"),
+        (("-lapp=vorh",), "-lapp=vorh"),
+        (("-lRov", "-A"), "-lRov -A"),
+        (("-Anvault",), "-A -nvault"),
+        (("-An", "vault"), "-A -n vault"),
+        (("-vnvault",), "-nvault --verbose"),
+        (("-Av",), "-A --verbose"),
+        (("-vAnjson", "-ojson"), "-A -njson --verbose"),
+    ],
+)
+def test_short_flags_are_read_as_by_the_command_alone(
+    planner: Planner, zones: str, typed: tuple[str, ...], asked: str
+) -> None:
+    """A value that follows at once is no row of flags, whatever its letters are."""
+    ended = planner("sweep", "check", "-f", zones, *typed, "--jobs", "1", "--output=json")
+    assert json.loads(ended.out)["command"] == f"planner check {asked}"
+
+
+def test_a_value_that_looks_like_a_flag_is_a_value(
+    planner: Planner, zones: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file may be called like one."""
+    monkeypatch.chdir(tmp_path)
+    Path(zones).rename("-nzones")
+    ended = planner("sweep", "check", "-f", "-nzones", "--jobs", "1", "-o", "json")
+    assert [row["error"] for row in json.loads(ended.out)["rows"]] == [""]
+
+
+@pytest.mark.parametrize("word", ["-w", "-Aw"])
+def test_short_flags_without_meaning_are_refused(planner: Planner, zones: str, word: str) -> None:
+    """Alone and in a row."""
+    ended = planner("sweep", "check", "-f", zones, word)
+    assert (ended.code, ended.err) == (2, "error: -w is of no use for a question that is asked many times\n")
