@@ -1,8 +1,8 @@
 """PodDisruptionBudgets, as the eviction API sees them and as preemption does.
 
 The disruption controller's own count is used where the snapshot has one.  Else it is computed here as
-the controller would: percentages of the pods, rounded up.  Preemption computes nothing: for it a
-budget without a status allows no disruption.
+the controller would: percentages of the pods that should be there, rounded up.  Preemption computes
+nothing: for it a budget without a status allows no disruption.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.share import pods_of_share
+from planner.eviction.expected_pods import ExpectedPods
 from planner.problem.problem import Problem
 
 Label = tuple[str, str]
@@ -125,14 +126,14 @@ class Budgets:
 
     def _healthy_and_desired(self) -> list[tuple[int, int]]:
         """The healthy and the desired pods of each budget, counted here where it has no status."""
-        pods, healthy = Counter[int](), Counter[int]()
+        expected, healthy = ExpectedPods(self._problem), Counter[int]()
         if any(budget.status is None for budget in self.budgets):
             for number, pod in enumerate(self._problem.pods):
                 for budget in self.of(number):
-                    pods[budget] += 1
+                    expected.add(budget, pod)
                     healthy[budget] += _is_healthy(pod)
         return [
-            (healthy[number], _desired(budget, pods[number]))
+            (healthy[number], _desired(budget, expected.of(number, budget)))
             if budget.status is None
             else (budget.status.current_healthy, budget.status.desired_healthy)
             for number, budget in enumerate(self.budgets)

@@ -1,11 +1,12 @@
 """Which budgets cover a pod, looked up by label as if all selectors were asked; which evictions draw on."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
-from tests.builders import Object, budget, cluster, node, pod
+from tests.builders import Object, budget, cluster, node, pod, revision, scaled
 from tests.strategies import NAMESPACES, SELECTORS, relaxed
 
 
@@ -59,3 +60,30 @@ def test_no_budget_is_asked_about_a_pod_that_has_not_started() -> None:
     asked = {item.name: budgets.asked(number) for number, item in enumerate(problem.pods)}
     assert asked == {"starts": (), "runs": (0,)}
     assert budgets.allowed == [0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "allowed"),
+    [({"maxUnavailable": 1}, 1), ({"minAvailable": "50%"}, 1), ({"minAvailable": 1}, 1)],
+)
+def test_a_terminating_pod_is_no_pod_more_that_should_be_there(spec: Object, allowed: int) -> None:
+    """What went wrong: two of two replicas are ready, a third pod ends, and its budget allowed nothing."""
+    owner = scaled("ReplicaSet", "web", 2)
+    pods = [pod(f"web-{n}", on="n1", app="web", owner=owner, gone=n == 2) for n in range(3)]
+    assert _allowed(node("n1"), owner, *pods, budget("one", "web", **spec)) == [allowed]
+
+
+def test_all_replicas_of_each_workload_should_be_there() -> None:
+    """As many as a Deployment asks for, not its ReplicaSets; of others the pods that live."""
+    owner = scaled("Deployment", "web", 3)
+    old, new = revision(owner, 1), revision(owner, 2)
+    surge = [pod(f"{n}", on="n1", app="web", owner=old if n < 3 else new) for n in range(5)]
+    assert _allowed(node("n1"), owner, old, new, *surge, budget("one", "web", maxUnavailable=1)) == [3]
+    few = pod("few", on="n1", app="web", owner=scaled("StatefulSet", "db", 3))
+    there = [scaled("StatefulSet", "db", 3), few, pod("job", on="n1", app="web", owner="Job/job")]
+    assert _allowed(node("n1"), *there, budget("one", "web", maxUnavailable=3)) == [1]
+
+
+def _allowed(*objects: Object) -> list[int]:
+    """How many evictions the budgets allow."""
+    return Budgets(Problem(cluster(*objects))).allowed
