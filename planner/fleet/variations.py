@@ -10,7 +10,7 @@ from itertools import product
 from models import Cluster
 from models.errors import InputError
 
-_RANGE = re.compile(r"(.*?)(\d+)\.\.(?:.*\.)?(\d+)", re.ASCII)
+_RANGE = re.compile(r"(.*?)(\d+)\.\.(.*?)(\d+)", re.ASCII)
 _NUMBER = re.compile(r"\d+", re.ASCII)
 #: More scenarios of one cluster are a slip of the finger.
 _MOST = 100_000
@@ -132,8 +132,9 @@ def _values(text: str, form: re.Pattern[str]) -> Iterator[str]:
                 raise InputError([f"{part or 'nothing'} is no value; {_EXPECTED}"])
             yield part
             continue
-        before, first, last = ends[1], int(ends[2]), int(ends[3])
-        if not form.fullmatch(f"{before}{first}") or last < first or last - first >= _MOST:
+        before, first, last = ends[1], int(ends[2]), int(ends[4])
+        is_range = ends[3] in ("", before) and form.fullmatch(f"{before}{first}") is not None
+        if not is_range or last < first or last - first >= _MOST:
             raise InputError([f"{part} is no range; {_EXPECTED}"])
         yield from (f"{before}{number}" for number in range(first, last + 1))
 

@@ -52,6 +52,7 @@ def page(
     tables: list[HtmlTable] = []
     parts = [_section(section, tables) for section in found]
     if plot is not None:
+        parts = parts or [{"title": lead, "parts": []}]
         parts[0]["parts"].insert(0, plot)
     play = _play(drawn, told)
     if play is not None:

@@ -81,9 +81,10 @@ def _fixes(document: Document, cluster: Cluster) -> Iterator[Section]:
     from cli.output.views.explanation import fixes
     from planner import explain
 
-    left = _left_over(document)
-    pending = sum(not pod.node_name for pod in cluster.pods)
-    if not left or pending * len(cluster.nodes) > _MOST_TRIED:
+    pending = {pod.key for pod in cluster.pods if not pod.node_name}
+    # `compare --afresh` may leave over pods that run now.
+    left = [key for key in _left_over(document) if key in pending]
+    if not left or len(pending) * len(cluster.nodes) > _MOST_TRIED:
         return
     page = Page(Screen(), searchable=True)
     for item in explain(cluster, set(left)).items[:_MOST_EXPLAINED]:
