@@ -2,7 +2,8 @@
 
 Deletion by deletion: whatever can be left out while the rest still cannot be placed is no part of the
 conflict. Each question is a whole `solve`; only what it proved counts, so the set is called minimal only
-when every answer was proved in time.
+when every answer was proved in time. A pod that another one's required podAffinity or hard spread counts
+stays: without it the other one may fail for a reason that is not there; then the set may not be minimal.
 """
 
 from __future__ import annotations
@@ -59,12 +60,14 @@ def _is_proved(plan: PlacementPlan) -> bool:
 def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict | None:
     """A set of pods and fields that cannot be had together; None where all fit or nothing is proved."""
     question = _Question(meter)
-    batch = sorted(pods)
+    batch, known = sorted(pods), {pod.key: pod for pod in cluster.pods}
     if not question.fails(_only(cluster, batch)):
         return None
     for pod in list(batch):
         fewer = [other for other in batch if other != pod]
-        if fewer and question.fails(_only(cluster, fewer)):
+        if any(_counts(known[other], known[pod]) for other in fewer):
+            question.proved = False
+        elif fewer and question.fails(_only(cluster, fewer)):
             batch = fewer
     smallest = _only(cluster, batch)
     kept = []
@@ -79,6 +82,18 @@ def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict |
         fields=tuple(ConflictField(pods=tuple(sorted(f.pods)), field=f.field, value=f.value) for f in kept),
         minimal=question.proved,
     )
+
+
+def _counts(other: Pod, pod: Pod) -> bool:
+    """Whether required podAffinity or hard spread of another pod, not just like it, may count a pod."""
+    if (other.metadata.labels, other.spec) == (pod.metadata.labels, pod.spec):
+        return False
+    spread = other.spec.topology_spread_constraints
+    selectors = [item.label_selector for item in spread if item.when_unsatisfiable == HARD]
+    affinity = other.spec.affinity
+    if affinity is not None and affinity.pod_affinity is not None:
+        selectors += [term.label_selector for term in affinity.pod_affinity.required]
+    return any(found is not None and found.matches(pod.metadata.labels) for found in selectors)
 
 
 def _only(cluster: Cluster, pending: list[str]) -> Cluster:

@@ -52,3 +52,20 @@ def test_without_time_nothing_is_claimed() -> None:
 def test_nothing_is_solved_unless_asked_for() -> None:
     """The search is the caller's choice."""
     assert explain(cluster(node("a"), pod("huge", cpu="64"))).conflict is None
+
+
+def test_a_pod_that_others_count_is_not_left_out() -> None:
+    """What went wrong: without `a` the pod `z`, which has to be near it, was a conflict of its own."""
+    found = explain(
+        cluster(
+            node("n1", "a"),
+            pod("a", app="a", cpu="1"),
+            pod("b", app="b", cpu="1", apart=[term(HOST, "z")]),
+            pod("z", app="z", cpu="1", near=[term(HOST, "a")]),
+        ),
+        batch=5,
+    ).conflict
+    assert found is not None
+    assert {"default/b", "default/z"} <= {*found.pods}
+    assert [item.field for item in found.fields] == ["spec.affinity.podAntiAffinity"]
+    assert not found.minimal
