@@ -59,6 +59,22 @@ def test_copies_of_a_set(planner: Planner, snapshot: str, tmp_path: Path) -> Non
     assert planner("capacity", "-f", snapshot, "--set", parts, "--best").code == 2
 
 
+def test_copies_beside_an_autoscaler_that_is_short(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: that there was no workload to count, and no word about the copies."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 99},
+    }
+    path = write(tmp_path / "c.json", node("a1", "a"), deployment("web", 1, cpu="1"), scaler)
+    parts = write(tmp_path / "set.json", deployment("api", 1, cpu="1"))
+    ended = planner("capacity", "-f", path, "--set", parts, "--autoscalers")
+    assert ended.code == 1
+    assert ended.verdict.startswith("1 of 1 autoscaler cannot be at the maximum. There is room for 3 copies")
+
+
 @pytest.mark.parametrize("arguments", [("deploy/none",), ("--survive", "no/such-label")])
 def test_what_cannot_be_used_is_one_line(planner: Planner, snapshot: str, arguments: tuple[str, ...]) -> None:
     """Exit code 2, and nothing on stdout."""

@@ -18,7 +18,7 @@ from cli.input.clusters import QUESTIONS
 from planner.documents.fleet import Fleet, Sweep
 from tests.cli.api_server import serving, write_kubeconfig
 from tests.cli.conftest import INTERRUPTIBLE, Planner
-from tests.cli.manifests import deployment, lopsided, node, write
+from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 ZONE = "topology.kubernetes.io/zone"
 SECONDS = 60
@@ -175,6 +175,26 @@ def test_only_what_is_missing_is_asked_again(planner: Planner, zones: str, tmp_p
     write(Path(zones), node("a1", "a"), deployment("web", 3))
     planner(*asked, "scale=deploy/web.shop=1..3")
     assert len([*kept.iterdir()]) == 7
+
+
+def test_kept_answers_depend_on_files_that_flags_name(
+    planner: Planner, zones: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: files behind `=`, and -R, were no part of the question, and old answers came again."""
+    monkeypatch.chdir(tmp_path)
+    kept = ("--resume", str(tmp_path / "kept"))
+    more = tmp_path / "more.json"
+    for cpu, expected in (("1", 1), ("4", 2), ("4", 2)):
+        write(more, node("new", "b", cpu=cpu))
+        for flags in (("--vary", "add-nodes=more.json=1..1"), ("--add-nodes=1=more.json",)):
+            planner("sweep", "check", "-f", zones, *flags, *kept)
+        assert len([*(tmp_path / "kept").iterdir()]) == 2 * expected
+    folder = tmp_path / "deep"
+    (folder / "er").mkdir(parents=True)
+    write(folder / "a.json", node("a1", "a"))
+    write(folder / "er" / "b.json", pod("web-0"))
+    flat, deep = (planner("sweep", "solve", "-f", str(folder), *flags, *kept) for flags in ((), ("-R",)))
+    assert flat.out != deep.out
 
 
 def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> None:

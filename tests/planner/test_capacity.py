@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from models import Cluster
+from models.controllers.expand import MOST_NEW_PODS
 from planner import InputError, capacity, simulate
 from planner.documents.capacity import WorkloadCapacity
 from planner.documents.plan import Decision
@@ -24,9 +25,11 @@ from tests.builders import (
     cluster,
     node,
     pod,
+    profile,
     replica,
     revision,
     scaled,
+    scheduler,
     spread,
     storage_class,
 )
@@ -267,14 +270,22 @@ def test_replicas_with_claims_of_their_own() -> None:
     assert "VolumeBinding" in row.limited_by
 
 
-def autoscaler(most: int, name: str = "web") -> Object:
-    """One of a Deployment."""
+def test_without_a_filter_for_resources_there_is_no_limit() -> None:
+    """What went wrong: an error, as no plugin said how many a node takes."""
+    off = {"multiPoint": {"disabled": [{"name": "NodeResourcesFit"}]}}
+    (row,) = capacity(cluster(node("a1"), web(1), scheduler(profile(plugins=off)))).workloads
+    assert (row.more, row.limited_by) == (MOST_NEW_PODS, ())
+    assert row.message.startswith("no limit was found")
+
+
+def autoscaler(most: int, name: str = "web", kind: str = "Deployment") -> Object:
+    """One of a workload."""
     return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
         "metadata": {"name": name, "namespace": "default"},
         "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": kind, "name": name},
             "minReplicas": 1,
             "maxReplicas": most,
         },
@@ -292,6 +303,27 @@ def test_autoscalers_at_their_maximum(most: int, pending: int) -> None:
         pending,
         pending,
     )
+
+
+def test_two_autoscalers_of_a_workload() -> None:
+    """What went wrong: the last one's maximum counted, and nothing was pending."""
+    one, other = autoscaler(9), autoscaler(4)
+    other["metadata"]["name"] = "smaller"
+    found = capacity(cluster(node("a1", cpu="4"), web(1, cpu="1"), one, other), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "web": (5, 5),
+        "smaller": (5, 0),
+    }
+
+
+def test_an_autoscaler_of_a_replicaset_that_a_deployment_scales_is_left_out() -> None:
+    """What went wrong: an error that did not name the autoscaler."""
+    owner = web(1, cpu="1")
+    target = revision(owner)
+    scaler = autoscaler(9, target["metadata"]["name"], "ReplicaSet")
+    found = capacity(cluster(node("a1"), owner, target, scaler), autoscalers=True)
+    assert found.autoscalers == ()
+    assert any("is left out: Deployment default/web sets the replicas" in note for note in found.notes)
 
 
 def test_an_autoscaler_that_takes_pods_away_makes_room_for_another() -> None:

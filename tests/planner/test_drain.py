@@ -217,6 +217,22 @@ def test_what_becomes_of_jobs(spec: dict[str, Any], expected: tuple[str, str, in
     assert plan.after.pending == 0
 
 
+def test_a_job_does_not_fail_by_pods_that_are_not_evicted() -> None:
+    """What went wrong: a pod of a node that has to stay was counted, and the other one did not come back."""
+    pods = [of_job(f"sums-{n}", f"n{n}", spread=[]) for n in range(2)]
+    objects = [*(node(f"n{n}") for n in range(3)), job(parallelism=2, backoffLimit=1), *pods]
+    plan = drained([*objects, pod("bare", on="n1")], "n0", "n1")
+    assert [row.node for row in plan.blocked] == ["n1"]
+    assert [(row.outcome, row.evictions) for row in plan.jobs] == [("LosesRetries", 1)]
+    assert [found.lands for step in plan.steps for found in step.evictions] == ["n2"]
+
+
+def test_no_wave_is_empty() -> None:
+    """What went wrong: an error of Python's."""
+    with pytest.raises(InputError, match="at_once"):
+        drained([node("n1")], "n1", at_once=0)
+
+
 def _rivals(zone: str = "b") -> list[Object]:
     """`high` is drained from `a1`; `low` fills `c1`, and `b1` is in the same zone or in one of its own."""
     apart = [term("topology.kubernetes.io/zone", "high")]
