@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -186,7 +187,7 @@ class _Asking:
 
         Where nothing is kept it only tells a worker that has been here before whether files have changed.
         """
-        files = [*map(Path, cluster.files), *(Path(word) for word in self.run.words if Path(word).exists())]
+        files = [*map(Path, cluster.files), *_files_in((*self.run.words, *self.run.vary))]
         try:
             if self.kept is None:
                 return " ".join(f"{file.stat().st_mtime_ns}/{file.stat().st_size}" for file in files)
@@ -222,10 +223,10 @@ class _Asking:
 
     def _task(self, cluster: ClusterSource, scenario: Scenario, content: str) -> Task:
         command, *flags = self.run.words
-        question = (command, *flags, *scenario.flags)
+        recursive = ["-R"] if cluster.recursive else []
+        question = (command, *recursive, *flags, *scenario.flags)
         named = "--snapshot" if command == "rollout" else "-f"
         where = [word for name in cluster.files for word in (named, self._path(name))]
-        recursive = ["-R"] if cluster.recursive else []
         words = (command, *where, *recursive, *flags, *scenario.flags, "-o", "json")
         key = key_of(content, question) if content else ""
         ask = CommandLine(self.run.run_command, words, content)
@@ -234,6 +235,13 @@ class _Asking:
     def _path(self, name: str) -> str:
         """As it was typed, unless workers may stand in another folder."""
         return str(Path(name).absolute()) if self.run.own.dask is not None else name
+
+
+def _files_in(words: Sequence[str]) -> Iterator[Path]:
+    """Files that words name: whole, or as a value like those of `--prices=FILE` and `add-nodes=2=FILE`."""
+    for word in words:
+        pieces = [piece for piece in {word, *re.split("[=,]", word), word.partition("=")[2]} if piece]
+        yield from (Path(piece) for piece in sorted(pieces) if Path(piece).exists())
 
 
 @dataclass

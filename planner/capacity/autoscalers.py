@@ -23,8 +23,10 @@ _Left = dict[str, tuple[int, str]]
 def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
     """A row for every autoscaler, those with the most pending pods first."""
     targets = [*targets_of(cluster)]
-    together = cluster
+    together, largest = cluster, dict[str, int]()
     for _, workload, most in targets:
+        largest[workload] = max(most, largest.get(workload, 0))
+    for workload, most in largest.items():
         together = scale(together, workload, most)
     # One that takes pods away makes room for those of others.
     makes_room = any(_shrinks(workload_named(cluster, workload), most) for _, workload, most in targets)
@@ -33,7 +35,7 @@ def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
         report_best(f"{number} of {len(targets)} autoscalers")
         pending, message = left.get(workload, (0, ""))
         alone = 0
-        if pending or makes_room:
+        if pending or makes_room or most < largest[workload]:
             alone, _ = _left(scale(cluster, workload, most)).get(workload, (0, ""))
         rows.append(
             AutoscalerCapacity(

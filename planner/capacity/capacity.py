@@ -17,6 +17,7 @@ from planner.capacity.walk import walked
 from planner.documents.capacity import Capacity, SetCapacity, WorkloadCapacity
 from planner.problem.problem import Problem
 from planner.simulation.simulate import remarks
+from planner.whatif.autoscaling import misdirected
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
 
@@ -59,7 +60,16 @@ def capacity(  # noqa: PLR0913 - the options of the command
         autoscalers=tuple(at_maximum(cluster)) if autoscalers else (),
         sets=None if sets is None else _sets(cluster, sets, survive),
         kubernetes=problem.kubernetes.document,
-        notes=tuple(dict.fromkeys((*cluster.notes, *problem.notes, *remarks(problem)))),
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *cluster.notes,
+                    *problem.notes,
+                    *remarks(problem),
+                    *(misdirected(cluster) if autoscalers else ()),
+                )
+            )
+        ),
     )
     return document.cut_while(sought)
 

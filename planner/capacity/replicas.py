@@ -75,7 +75,10 @@ def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int, few: int) -
     state.load(plan.template.index, by_node)
     # The whole cycle, preemption too: it is the last part of the line, or makes room.
     decision = scheduler.decide(pod)
-    found = Found(placed + int(by_node.sum()), decision.message, limits(scheduler, decision), most)
+    if decision.node is None or decision.victims:
+        found = Found(placed + int(by_node.sum()), decision.message, limits(scheduler, decision), most)
+    else:
+        found = Found(most, f"no limit was found: {most:,} more are placed, and so is the next one", (), most)
     state.rollback(mark)
     state.load(plan.template.index, -by_node)
     return found

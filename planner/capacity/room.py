@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from models.controllers.expand import MOST_NEW_PODS
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.constraints.pod_topology_spread.rule import Rule
@@ -81,10 +82,14 @@ def _fixed_limit(rule: Rule, plan: Plan, room: Ints) -> Ints | None:
 
 
 def _by_node(plan: Plan) -> Ints:
-    """How many every node takes by its resources; pod slots are among them, so it is a number."""
+    """How many every node takes by its resources, pod slots among them.
+
+    Where the profile does not ask for resources it is as many as are created at all.
+    """
     fits = [p.most(plan.template, {}) for p in plan.changing if isinstance(p, NodeResourcesFit)]
-    room = np.minimum.reduce([found for found in fits if found is not None])
-    return np.where(plan.static, room, 0)
+    room = np.where(plan.static, MOST_NEW_PODS, 0).astype(np.int64)
+    found: Ints = np.minimum.reduce([room, *(one for one in fits if one is not None)])
+    return found
 
 
 def _spread(rule: Rule, plan: Plan, room: Ints) -> Ints:

@@ -64,7 +64,9 @@ def _placed(cluster: Cluster, manifests: Snapshot, copies: int) -> tuple[SetCapa
     for pod in scheduler.queue:
         pods_by_copy[number_of.get(problem.pods[pod].namespace, -1) + 1].append(pod)
     if not pods_by_copy[1]:
-        raise InputError(["--set: the manifests make no pods"])
+        made = any(problem.pods[pod].namespace in own[0] for pod in range(len(problem.pods)))
+        none = "no pod asks for a scheduler that has a profile here" if made else "the manifests make no pods"
+        raise InputError([f"--set: {none}"])
     for number, pods in enumerate(pods_by_copy):
         for pod in pods:
             decision = scheduler.take(pod)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
@@ -125,4 +125,14 @@ def _first_left(scaled: Cluster, known: Iterable[str], asked: int) -> Found:
             return Found(placed, decision.message, limits(scheduler, decision), most, before or {})
         placed += new
         _note(scheduler, decision, decided)
-    return Found(placed, "", (), most, before or {})
+    if before is None:
+        return Found(0, *_not_queued(problem, old), most)
+    return Found(placed, "", (), most, before)
+
+
+def _not_queued(problem: Problem, old: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """Why none of the new pods comes to be looked at, and what limits them by that."""
+    new = next((pod for pod in problem.pods if pod.key not in old), None)
+    if new is None:
+        return "", ()
+    return f"it asks for scheduler {new.spec.scheduler_name}, which has no profile here", ("SchedulerName",)

@@ -87,8 +87,9 @@ def _useful(
     rows = asked.any(axis=0)
     free = np.vstack([setting.trial.free()[rows], *holds])
     brings = np.vstack([free, -setting.trial.state.used[rows]]) if spare else free
-    keys = {found.rule.column.key for found in setting.trial.ledger.constraints}
-    keys = (keys | {survive or HOSTNAME}) - {HOSTNAME}
+    keys = {found.rule.column.key for found in setting.trial.ledger.constraints} - {HOSTNAME}
+    if survive not in (None, HOSTNAME):
+        keys.add(survive)
     kept: list[int] = []
     nodes = [problem.nodes.index[name] for name in machines]
     larger_first = sorted(nodes, key=lambda node: (int(every.prices[node]), *(-free[:, node]).tolist()))
@@ -110,9 +111,9 @@ def _that_pay(
     """
     alone = Setting.of(question, {})
     most = float((alone.removable.cost(alone.added) - alone.removable.fixed_cost) * alone.prices.unit)
-    useful = math.inf if spare else int((alone.movable.weights > 0).sum())
+    pods = math.inf if spare else np.count_nonzero(alone.movable.weights)
     counts = [
-        (machine, min(useful, most / float(machine.price) + 1e-9) if machine.price else useful)
+        (machine, min(pods, most / float(machine.price) + 1e-9) if machine.price else pods)
         for machine in types
     ]
     allowed = max(1, effort.MOST_MACHINES // max(1, len(types)))
@@ -135,8 +136,8 @@ def _is_known(setting: Setting) -> bool:
     before = ~setting.added
     for found in setting.trial.ledger.constraints:
         column, eligible = found.rule.column, found.rule.counts.eligible
-        domains = ({*column.codes[nodes].tolist()} for nodes in (eligible, eligible & before))
-        if found.hard and (column.key == HOSTNAME or next(domains) != next(domains)):
+        known, all_domains = (np.unique(column.codes[nodes]) for nodes in (eligible & before, eligible))
+        if found.hard and (column.key == HOSTNAME or known.size < all_domains.size):
             return False
     return True
 

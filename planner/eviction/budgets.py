@@ -84,7 +84,7 @@ class Budgets:
         covering, found = self.of(pod), self._problem.pods[pod]
         if found.is_starting:
             return ()
-        if not covering or _is_ready(found):
+        if not covering or not found.is_unready:
             return covering
         return () if len(covering) == 1 and self._lets_unhealthy_go(covering[0]) else covering
 
@@ -158,12 +158,7 @@ def _desired(budget: PodDisruptionBudget, pods: int) -> int:
 
 def _is_healthy(pod: Pod) -> bool:
     """Whether a pod runs and is ready, as far as the snapshot says."""
-    return bool(pod.node_name) and not pod.is_terminating and not pod.is_starting and _is_ready(pod)
-
-
-def _is_ready(pod: Pod) -> bool:
-    """Whether nothing says that a pod is not ready."""
-    return next((item.status for item in pod.status.conditions if item.type == "Ready"), "True") == "True"
+    return bool(pod.node_name) and not (pod.is_terminating or pod.is_starting or pod.is_unready)
 
 
 def draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:

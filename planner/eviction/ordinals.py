@@ -120,5 +120,4 @@ def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:
 
 def _is_ready(pod: Pod) -> bool:
     """Whether a pod runs, and nothing says that it is not ready."""
-    unready = any(item.type == "Ready" and item.status != "True" for item in pod.status.conditions)
-    return bool(pod.node_name) and is_live(pod) and not pod.is_starting and not unready
+    return bool(pod.node_name) and is_live(pod) and not (pod.is_starting or pod.is_unready)

@@ -5,21 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models import Cluster
+from models.controllers.reconcile import workloads_of
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.workload import Workload
 
 
 def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, str, int]]:
-    """The autoscalers whose workload is in the cluster, the workload as commands take it, and the maximum."""
-    known = {
-        (workload.namespace, workload.kind, workload.name)
-        for workload in (*cluster.deployments, *cluster.replica_sets, *cluster.stateful_sets)
-    } | {(item.namespace, item.kind, item.name) for item in cluster.replication_controllers}
+    """The autoscalers whose workload is in the cluster, the workload as commands take it, and the maximum.
+
+    Not those of a workload whose replicas another one sets.
+    """
+    for scaler, workload, above in _scaled(cluster):
+        if scaler.spec.max_replicas is not None and above is None:
+            name = f"{workload.kind}/{workload.name}.{workload.namespace}"
+            yield scaler, name, scaler.spec.max_replicas
+
+
+def misdirected(cluster: Cluster) -> Iterator[str]:
+    """A note about every autoscaler of a workload whose replicas another one sets."""
+    for scaler, workload, above in _scaled(cluster):
+        if above is not None:
+            of = f"replicas of {workload.kind} {workload.name}"
+            yield f"HorizontalPodAutoscaler {scaler.key} is left out: {above.kind} {above.key} sets the {of}"
+
+
+def _scaled(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Workload, Workload | None]]:
+    """The autoscalers whose workload is in the cluster, the workload, and the one that it belongs to."""
+    owners = workloads_of(cluster)
+    several: list[Workload] = [*cluster.deployments, *cluster.replica_sets, *cluster.stateful_sets]
+    several += cluster.replication_controllers
+    known = {(item.namespace, item.kind, item.name): item for item in several}
     for scaler in cluster.horizontal_pod_autoscalers:
         target = scaler.spec.scale_target_ref
-        most = scaler.spec.max_replicas
-        if most is not None and (scaler.namespace, target.kind, target.name) in known:
-            yield scaler, f"{target.kind}/{target.name}.{scaler.namespace}", most
+        workload = known.get((scaler.namespace, target.kind, target.name))
+        if workload is not None:
+            yield scaler, workload, owners.controller_of(workload)
 
 
 def overruled(cluster: Cluster, workload: Workload, replicas: int) -> Iterator[str]:

@@ -47,7 +47,7 @@ def test_a_pod_left_over_by_the_plan_is_1(planner: Planner, overfull: str, outpu
 def test_nothing_pending_is_0(planner: Planner, tmp_path: Path) -> None:
     """No batch, no table."""
     ended = planner("compare", "-f", write(tmp_path / "quiet.json", node("a1"), pod("web", on="a1")))
-    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+    assert (ended.code, ended.out) == (0, "There are no pods to place.\n")
 
 
 def test_the_table(planner: Planner, fragmented: str) -> None:

@@ -60,7 +60,7 @@ def test_a_pod_left_over_is_1(planner: Planner, stuck: str) -> None:
 def test_nothing_pending_is_0(planner: Planner, tmp_path: Path) -> None:
     """No batch, no plan, and nothing wrong."""
     ended = planner("solve", "-f", write(tmp_path / "quiet.json", node("a1"), pod("web", on="a1")))
-    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+    assert (ended.code, ended.out) == (0, "There are no pods to place.\n")
 
 
 @pytest.mark.parametrize("output", ["json", "wide", "yaml", "name"])

@@ -278,6 +278,14 @@ def test_without_a_filter_for_resources_there_is_no_limit() -> None:
     assert row.message.startswith("no limit was found")
 
 
+def test_pods_of_another_scheduler_have_a_reason() -> None:
+    """What went wrong: no room, and not a word why."""
+    found = scaled("Deployment", "web", 1, cpu="1", scheduler="other")
+    (row,) = capacity(cluster(node("a1"), found)).workloads
+    assert (row.more, row.limited_by) == (0, ("SchedulerName",))
+    assert row.message == "it asks for scheduler other, which has no profile here"
+
+
 def autoscaler(most: int, name: str = "web", kind: str = "Deployment") -> Object:
     """One of a workload."""
     return {

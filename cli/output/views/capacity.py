@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.output.blocks import Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
+from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
 from cli.output.page import Page, counted
 from cli.output.views.names import workload_line
 from planner.documents.capacity import AutoscalerCapacity, Capacity, WorkloadCapacity
@@ -17,7 +17,7 @@ _MOST_ROWS = 20
 
 def sections(document: Capacity, page: Page) -> Iterator[Section]:
     """The answer as a person reads it."""
-    yield section("", _verdict(document))
+    yield section("", *_verdict(document))
     most = None if page.all_rows else _MOST_ROWS
     heads = ("NAMESPACE", "WORKLOAD", "REPLICAS", "MORE", *_columns(document), "LIMITED BY")
     rows = rows_of([_row(document, row) for row in document.workloads])
@@ -37,18 +37,24 @@ def names(document: Capacity) -> Iterator[str]:
     yield from (workload_line(row.namespace, row.workload) for row in document.autoscalers if row.pending)
 
 
-def _verdict(document: Capacity) -> VerdictBlock:
-    if document.sets is not None and not document.autoscalers:
-        copies = "copy" if document.sets.more == 1 else "copies"
-        when = f" when {document.sets.lost} is lost" if document.sets.lost else ""
-        found = document.sets
+def _verdict(document: Capacity) -> Iterator[Block]:
+    """What is short first, then the copies; the workloads where nothing else is to be said."""
+    short, many = sum(bool(row.pending) for row in document.autoscalers), len(document.autoscalers)
+    found = document.sets
+    if short:
+        together = "" if many == 1 else " together with the others"
+        of = counted(many, "autoscaler")
+        yield VerdictBlock(f"{short} of {of} cannot be at the maximum{together}.", "bad")
+    if found is not None:
+        copies = "copy" if found.more == 1 else "copies"
+        when = f" when {found.lost} is lost" if found.lost else ""
         text = f"There is room for {found.more or 'no'} {copies} of {counted(found.pods, 'pod')} each{when}."
-        return VerdictBlock(text, "good" if document.sets.more else "warning")
-    if document.autoscalers:
-        short = sum(bool(row.pending) for row in document.autoscalers)
-        if short:
-            of = counted(len(document.autoscalers), "autoscaler")
-            return VerdictBlock(f"{short} of {of} cannot be at the maximum together with the others.", "bad")
+        yield Sentence(text) if short else VerdictBlock(text, "good" if found.more else "warning")
+    elif not short:
+        yield _of_workloads(document)
+
+
+def _of_workloads(document: Capacity) -> VerdictBlock:
     if not document.workloads:
         return VerdictBlock("No workload here has a number of replicas to raise.", "warning")
     lost = f" when any one domain of {document.survive} is lost" if document.survive else ""

@@ -22,7 +22,7 @@ def _batch(document: Comparison) -> VerdictBlock:
     best, gain = document.optimal, document.difference.placed
     left = len(best.unplaced)
     if not best.pods:
-        sentence = "No pods are pending"
+        sentence = "There are no pods to place"
     elif gain:
         more = "more pod" if gain > 0 else "fewer pod"
         sentence = f"{counted(abs(gain), more)} placed than by kube-scheduler"

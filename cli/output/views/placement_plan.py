@@ -87,7 +87,7 @@ def _verdict(document: PlacementPlan) -> VerdictBlock:
     """`9 pods placed: all of them.`"""
     placed = ", ".join(_counts(document))
     if not document.steps and not document.unplaced:
-        return VerdictBlock("No pods are pending.")
+        return VerdictBlock("There are no pods to place.")
     if not document.unplaced:
         sentence = f"{placed}: all of them"
     elif document.status != "Feasible":

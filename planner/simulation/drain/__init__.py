@@ -60,6 +60,8 @@ def drain(
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
+    if at_once < 1:
+        raise InputError([f"at_once: expected 1 or more, found {at_once}"])
     known = {node.name for node in cluster.nodes}
     grown = cordon(_with_surge(cluster, nodes, surge), *nodes)
     # Whether a change frees a node is asked of the order that was asked for.
@@ -154,13 +156,15 @@ class DrainRun:
             one for pods in self._going.values() for one in held.refused(self._problem, pods, overrides)
         ]
         stuck = held.stuck(self._problem, self._numbers)
+        unasked = self._by_node(refused).keys()
+        asked = [pod for node in self._numbers if node not in unasked for pod in self._going[node]]
         self._fates = Fates(
-            {*_for_good(self._controllers, self._moving), *self._unreplaced(endless)},
+            {*_for_good(self._controllers, self._moving, asked), *self._unreplaced(endless)},
             [*self._controllers.too_many(self._moving)],
             self._replaced,
             endless,
             self._by_node([*refused, *stuck, *endless.values()]),
-            {*self._by_node(refused)},
+            unasked,
         )
 
     @property
@@ -263,9 +267,12 @@ class DrainRun:
         return plan, simulation.preempted[already:]
 
 
-def _for_good(controllers: Controllers, moving: Sequence[int]) -> Iterator[int]:
-    """The pods in whose place nothing comes: no controller wants them, or all evictions fail their Job."""
-    failing = {job.key for job, impact in controllers.impacts(moving) if impact.outcome == "Fails"}
+def _for_good(controllers: Controllers, moving: Sequence[int], asked: Sequence[int]) -> Iterator[int]:
+    """The pods in whose place nothing comes: no controller wants them, or the evictions fail their Job.
+
+    Evicted are those that are `asked` to go: no pod of a node that has to stay is.
+    """
+    failing = {job.key for job, impact in controllers.impacts(asked) if impact.outcome == "Fails"}
     for pod in moving:
         job = controllers.job_of(pod)
         if not controllers.is_wanted(pod) or (job is not None and job.key in failing):
