@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from models import Cluster
+from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
 from planner.audit.spread_counts import SpreadCounts, take
@@ -161,6 +162,7 @@ class DrainRun:
         self._fates = Fates(
             {*_for_good(self._controllers, self._moving, asked), *self._unreplaced(endless)},
             [*self._controllers.too_many(self._moving)],
+            self._in_order(),
             self._replaced,
             endless,
             self._by_node([*refused, *stuck, *endless.values()]),
@@ -171,6 +173,14 @@ class DrainRun:
     def size(self) -> int:
         """How many pods are to go."""
         return len(self._moving)
+
+    def _in_order(self) -> dict[int, tuple[Sequence[int], int]]:
+        """The wanted pods of StatefulSets with OrderedReady that go, by ordinal, and the place of each."""
+        found: dict[int, tuple[Sequence[int], int]] = {}
+        for several in self._controllers.one_at_a_time(filter(self._controllers.is_wanted, self._moving)):
+            ordered = sorted(several, key=lambda pod: ordinal_of(self._problem.pods[pod]) or 0)
+            found |= {pod: (ordered, place) for place, pod in enumerate(ordered)}
+        return found
 
     def _by_node(self, staying: Iterable[Held]) -> dict[int, list[Held]]:
         """The nodes of some pods, each with its pods among them; a pod is there once."""
@@ -240,6 +250,7 @@ class DrainRun:
         evicted = [pod for pods in found.evicted.values() for pod in pods]
         again = [self._replaced.get(pod, pod) for pod in evicted]
         refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
+        refused |= {self._replaced.get(pod, pod): _WAITS_FOR_LOWER for pod in found.not_created}
         after = _balance(doubled, simulation)
         impacts = [*self._controllers.impacts(evicted)]
         plan = DrainPlan(
@@ -265,6 +276,10 @@ class DrainRun:
             ),
         )
         return plan, simulation.preempted[already:]
+
+
+#: Said of a pod like a line of the scheduler.
+_WAITS_FOR_LOWER = "not created: its StatefulSet makes it when pods of lower ordinals are ready"
 
 
 def _for_good(controllers: Controllers, moving: Sequence[int], asked: Sequence[int]) -> Iterator[int]:

@@ -29,6 +29,8 @@ class Fates:
     """Pods in whose place nothing comes."""
     too_many: Sequence[tuple[Collection[int], int]] = ()
     """Pods of controllers that have too many, and how many: so many of them go and none comes for them."""
+    in_order: Mapping[int, tuple[Sequence[int], int]] = field(default_factory=dict)
+    """Of a pod of a StatefulSet with OrderedReady all that go, and how many of these come back before it."""
     replaced: Mapping[int, int] = field(default_factory=dict)
     """Pods in whose place another one comes, which is not there before."""
     endless: Mapping[int, Held] = field(default_factory=dict)

@@ -33,6 +33,8 @@ class Drained:
     evicted: dict[int, list[int]] = field(default_factory=dict)
     stuck: dict[int, list[Held]] = field(default_factory=dict)
     """For every node that is not empty the pods that stay, and why."""
+    not_created: list[int] = field(default_factory=list)
+    """Pods that come only when those of lower ordinals are ready, which they never are."""
     restless: bool = False
     """Whether pods evicted each other in a loop until it was given up."""
 
@@ -137,9 +139,27 @@ class Drain:
             self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
             if self._is_made_again(pod):
-                simulation.create(self._fates.replaced.get(pod, pod))
+                self._found.not_created.append(pod)
             gone = True
+        self._create()
         return gone
+
+    def _create(self) -> bool:
+        """Have those pods made again whose turn it is; whether any is."""
+        held = self._found.not_created
+        made = [pod for pod in held if self._is_its_turn(pod)]
+        for pod in made:
+            held.remove(pod)
+            self._simulation.create(self._fates.replaced.get(pod, pod))
+        return bool(made)
+
+    def _is_its_turn(self, pod: int) -> bool:
+        several, place = self._fates.in_order.get(pod, ((), 0))
+        return all(map(self._is_back, several[:place]))
+
+    def _is_back(self, pod: int) -> bool:
+        """Whether a pod was not evicted, or the one in its place is ready."""
+        return pod not in self._asked or bool(self._simulation.ready[self._fates.replaced.get(pod, pod)])
 
     def _lose(self, pod: int) -> None:
         """The budgets of a ready pod that goes, or of the one that it came for, have one less."""
@@ -174,7 +194,7 @@ class Drain:
         for pod in [*simulation.refusals] if moved else ():
             if self._forerunner.get(pod, pod) in self._asked:
                 simulation.create(pod)
-        return moved
+        return self._create() or moved
 
 
 def _waves(nodes: Sequence[int], at_once: int) -> Iterator[Sequence[int]]:

@@ -129,3 +129,17 @@ def test_no_pod_comes_for_what_a_rollout_has_left_over() -> None:
     old["spec"] = {**old["spec"], "replicas": 0}
     (step,) = drained([*objects, new], "a1").steps
     assert [row.lands for row in step.evictions] == [None]
+
+
+@pytest.mark.parametrize(("room", "lands"), [("1", [None, None]), ("3", ["n2", "n2"])])
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+def test_a_higher_ordinal_waits_for_the_lower_ones(policy: str, room: str, lands: list[str | None]) -> None:
+    """What went wrong: db-1 was said to land, though db-0, which has no room, never becomes ready."""
+    owner = _wants("StatefulSet", "db", 2)
+    owner["spec"]["podManagementPolicy"] = policy
+    pods = [pod(f"db-{n}", on="n1", app="db", cpu=cpu, owner=owner) for n, cpu in enumerate(("2", "1"))]
+    plan = drained([node("n1"), node("n2", cpu=room), owner, *pods], "n1")
+    expected = [None, "n2"] if policy == "Parallel" and room == "1" else lands
+    assert [row.lands for step in plan.steps for row in step.evictions] == expected
+    assert plan.after.pending == expected.count(None)
+    assert any("lower ordinals" in row.message for row in plan.pending) == (expected == [None, None])
