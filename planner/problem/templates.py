@@ -145,8 +145,13 @@ class Grouping:
         )
 
     def _health(self, pod: Pod) -> tuple[bool, ...]:
-        """What budgets see of a placed pod beyond its labels; nothing of one that runs and is ready."""
-        health = (pod.is_starting, pod.is_unready) if self._by_health and pod.spec.node_name else ()
+        """What budgets see of a placed pod beyond its labels; nothing of one that runs and is ready.
+
+        Nor of one without a controller, which nobody evicts.
+        """
+        if not self._by_health or not pod.spec.node_name or pod.metadata.controller is None:
+            return ()
+        health = pod.is_starting, pod.is_unready
         return health if any(health) else ()
 
     def _spec_key(self, spec: PodSpec) -> str:

@@ -120,7 +120,7 @@ class Digits:
 
     def _budgets(self) -> list[tuple[Object, int]]:
         return [
-            (item, manifests.allowed_disruptions(item, self.pods))
+            (item, manifests.allowed_disruptions(item, self.pods, self.objects))
             for item in self.objects
             if item["kind"] == "PodDisruptionBudget"
         ]
@@ -131,7 +131,11 @@ class Digits:
 
     def drawn(self, pod: Object) -> list[int]:
         """The budgets that the eviction of a pod is counted against."""
-        return [n for n in self.covering(pod) if manifests.draws_on(self.budgets[n][0], pod, self.pods)]
+        return [
+            number
+            for number in self.covering(pod)
+            if manifests.draws_on(self.budgets[number][0], pod, self.pods, self.objects)
+        ]
 
     def _may_move(self, pod: Object) -> bool:
         covering = self.covering(pod)

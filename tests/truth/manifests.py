@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 Object = dict[str, Any]
@@ -325,23 +325,50 @@ def is_ready(pod: Object) -> bool:
     return bool(pod["spec"].get("nodeName")) and is_live(pod) and not is_starting(pod) and said == "True"
 
 
-def healthy_and_desired(budget: Object, pods: Iterable[Object]) -> tuple[int, int]:
+def healthy_and_desired(budget: Object, pods: Iterable[Object], objects: Sequence[Object]) -> tuple[int, int]:
     """What the status says, or what the disruption controller would count."""
     status, spec = budget.get("status") or {}, budget["spec"]
     if "currentHealthy" in status:
         return int(status["currentHealthy"]), int(status.get("desiredHealthy", 0))
     covered = [pod for pod in pods if covers(budget, pod)]
-    healthy = sum(map(is_ready, covered))
+    healthy, expected = sum(map(is_ready, covered)), _expected(covered, objects)
     if (unavailable := spec.get("maxUnavailable")) is not None:
-        return healthy, max(0, len(covered) - _scaled(unavailable, len(covered)))
-    return healthy, _scaled(spec.get("minAvailable", 0), len(covered))
+        return healthy, max(0, expected - _scaled(unavailable, expected))
+    return healthy, _scaled(spec.get("minAvailable", 0), expected)
 
 
-def allowed_disruptions(budget: Object, pods: Iterable[Object]) -> int:
+def _expected(covered: Iterable[Object], objects: Sequence[Object]) -> int:
+    """The replicas that the controllers of some pods ask for; pods of no such controller count themselves."""
+    scaled = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
+    there = {
+        (item["metadata"]["namespace"], item["kind"], item["metadata"]["name"]): item
+        for item in objects
+        if item["kind"] in scaled
+    }
+    asked, others = dict[tuple[str, str, str], int](), 0
+    for pod in covered:
+        key, replicas = ("", "", ""), None
+        owner, namespace = controller(pod), pod["metadata"]["namespace"]
+        while owner is not None and (namespace, owner["kind"], owner["name"]) in there:
+            found = there[namespace, owner["kind"], owner["name"]]
+            own = found["spec"].get("replicas")
+            if own is not None:
+                key, replicas = (namespace, owner["kind"], owner["name"]), own
+            owner = controller(found)
+            if owner is not None and owner["kind"] != "Deployment":
+                break
+        if replicas is None:
+            others += is_live(pod)
+        else:
+            asked[key] = replicas
+    return sum(asked.values()) + others
+
+
+def allowed_disruptions(budget: Object, pods: Iterable[Object], objects: Sequence[Object]) -> int:
     """What the status says, or what the disruption controller would write there."""
     if "status" in budget:
         return int(budget["status"].get("disruptionsAllowed", 0))
-    healthy, desired = healthy_and_desired(budget, pods)
+    healthy, desired = healthy_and_desired(budget, pods, objects)
     return max(0, healthy - desired)
 
 
@@ -350,7 +377,7 @@ def is_starting(pod: Object) -> bool:
     return (pod.get("status") or {}).get("phase") == "Pending"
 
 
-def draws_on(budget: Object, pod: Object, pods: Iterable[Object]) -> bool:
+def draws_on(budget: Object, pod: Object, pods: Iterable[Object], objects: Sequence[Object]) -> bool:
     """Whether the eviction of a covered pod takes one of the disruptions that a budget allows."""
     if is_ready(pod):
         return True
@@ -358,7 +385,7 @@ def draws_on(budget: Object, pod: Object, pods: Iterable[Object]) -> bool:
         return False
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return False
-    healthy, desired = healthy_and_desired(budget, pods)
+    healthy, desired = healthy_and_desired(budget, pods, objects)
     return not healthy >= desired > 0
 
 

@@ -57,9 +57,9 @@ def _budgets(
         covering = [key for key, budget in budgets.items() if manifests.covers(budget, pod)]
         if len(covering) > 1 and not manifests.is_starting(pod):
             yield Failure("budget", 0, f"{name} is under two budgets: no eviction is ever admitted")
-        drawn.update(key for key in covering if manifests.draws_on(budgets[key], pod, pods))
+        drawn.update(key for key in covering if manifests.draws_on(budgets[key], pod, pods, objects))
     for key, times in drawn.items():
-        if times > (allowed := manifests.allowed_disruptions(budgets[key], pods)):
+        if times > (allowed := manifests.allowed_disruptions(budgets[key], pods, objects)):
             yield Failure("budget", 0, f"{times} evictions under {key}, which allows {allowed}")
 
 

@@ -89,10 +89,13 @@ def _at_once(
         covering = [budget for budget in budgets if manifests.covers(budget, pod)]
         if len(covering) > 1:
             yield Failure("budget", number, f"{move.pod} is under two budgets: no eviction is ever admitted")
-        elif covering and manifests.draws_on(covering[0], pod, pods):
+        elif covering and manifests.draws_on(covering[0], pod, pods, objects):
             drawn[covering[0]["metadata"]["name"]] += 1
     for budget in budgets:
-        times, allowed = drawn[budget["metadata"]["name"]], manifests.allowed_disruptions(budget, pods)
+        times, allowed = (
+            drawn[budget["metadata"]["name"]],
+            manifests.allowed_disruptions(budget, pods, objects),
+        )
         if times > allowed:
             name = budget["metadata"]["name"]
             yield Failure("budget", number, f"{times} evictions under {name}, which allows {allowed}")
