@@ -327,9 +327,10 @@ def is_ready(pod: Object) -> bool:
 
 def healthy_and_desired(budget: Object, pods: Iterable[Object], objects: Sequence[Object]) -> tuple[int, int]:
     """What the status says, or what the disruption controller would count."""
-    status, spec = budget.get("status") or {}, budget["spec"]
-    if "currentHealthy" in status:
-        return int(status["currentHealthy"]), int(status.get("desiredHealthy", 0))
+    status, spec = budget.get("status"), budget["spec"]
+    if status is not None:
+        # The API server leaves none of these out; what a manifest leaves out is 0.
+        return int(status.get("currentHealthy", 0)), int(status.get("desiredHealthy", 0))
     covered = [pod for pod in pods if covers(budget, pod)]
     healthy, expected = sum(map(is_ready, covered)), _expected(covered, objects)
     if (unavailable := spec.get("maxUnavailable")) is not None:

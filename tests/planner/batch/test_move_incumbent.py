@@ -2,14 +2,14 @@
 
 import pytest
 
-from planner import solve
+from planner import check, solve
 from planner.batch.move_incumbent import MoveIncumbent
 from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from tests.builders import Object, budget, cluster, node, pod
+from tests.builders import HOST, Object, budget, cluster, node, pod, spread
 
 
 def incumbent(*objects: Object) -> tuple[MoveIncumbent, Problem]:
@@ -74,3 +74,12 @@ def test_a_pod_that_no_budget_counts_may_go_beside_its_siblings(free: Object) ->
         ("podsPlaced/0", 5, True),
         ("moves", 2, True),
     ]
+
+
+def test_bare_pods_are_one_workload_whatever_their_health() -> None:
+    """What went wrong: where a budget covers them, one that is not ready was a workload of its own."""
+    bare = [pod(f"p{number}", on="n0", app="p", spread=[spread(HOST, 1, "p")]) for number in range(3)]
+    bare[0]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    found = cluster(node("n0"), node("n1"), *bare)
+    guarded = cluster(node("n0"), node("n1"), *bare, budget("b", "p", 1))
+    assert check(guarded).constraints == check(found).constraints
