@@ -6,6 +6,7 @@ reads a few adjacent digits; what it says about them is worked out once and reme
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -163,6 +164,12 @@ class Digits:
         found = manifests.stateful_set(pod)
         spec = {} if found is None else self._controllers.get(("StatefulSet", *found), {}).get("spec", {})
         return found if spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady" else None
+
+    def may_be_evicted_together(self, pods: Sequence[Object]) -> bool:
+        """Whether budgets allow all evictions, and no set with OrderedReady loses more than one pod."""
+        sets = [found for pod in pods if (found := self.ordered_set(pod)) is not None]
+        drawn = Counter(budget for pod in pods for budget in self.drawn(pod))
+        return len({*sets}) == len(sets) and all(n <= self.budgets[b][1] for b, n in drawn.items())
 
     def _kinds(self) -> list[Kind]:
         groups: dict[str, list[Object]] = {}

@@ -286,7 +286,7 @@ def may_be_evicted(pod: Object) -> bool:
         or "kubernetes.io/config.mirror" in notes
         or not is_live(pod)
         or (pod["spec"].get("priority") or 0) >= _SYSTEM
-        or any("emptyDir" in volume or "hostPath" in volume for volume in volumes)
+        or any({"emptyDir", "hostPath", "ephemeral"} & volume.keys() for volume in volumes)
         or notes.get("cluster-autoscaler.kubernetes.io/safe-to-evict") == "false"
         or _STAYING in notes
     )

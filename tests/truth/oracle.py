@@ -52,9 +52,9 @@ class Oracle:
         self._before = self._excess.now()
         tiny = Digits(objects)
         kinds, _ = whereabouts(tiny)
-        self._budgets = [allowed for _, allowed in tiny.budgets]
+        self._may_be_evicted_together = tiny.may_be_evicted_together
         self._movable = [
-            (self._problem.pod_index[name], tuple(tiny.drawn(tiny.kinds[kind].pod)))
+            (self._problem.pod_index[name], tiny.kinds[kind].pod)
             for name, kind in kinds.items()
             if tiny.kinds[kind].movable and name not in tiny.kinds[kind].names
         ]
@@ -65,7 +65,7 @@ class Oracle:
         mark = self._state.mark()
         for cost in range(_MOST_EVICTIONS + 1 if moves else 1):
             for chosen in combinations(self._movable, cost):
-                if not self._is_within_budgets(chosen):
+                if not self._may_be_evicted_together([pod for _, pod in chosen]):
                     continue
                 pods = [pod for pod, _ in chosen]
                 for pod in pods:
@@ -74,10 +74,6 @@ class Oracle:
                 self._state.rollback(mark)
         best.complete = best.complete and (not moves or len(self._movable) <= _MOST_EVICTIONS)
         return best
-
-    def _is_within_budgets(self, chosen: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
-        drawn = Counter(budget for _, covering in chosen for budget in covering)
-        return all(times <= self._budgets[budget] for budget, times in drawn.items())
 
     def _explore(
         self, waiting: set[int], evicted: list[int], cost: int, steps: list[str], best: Reached

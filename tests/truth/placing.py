@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -132,10 +132,10 @@ class Placing:
                 counts[kind.priority] += self._tiny.total(self._tiny.start, number) + waiting
         return tuple(counts.values())
 
-    def _evictable(self) -> list[tuple[int, int, tuple[int, ...]]]:
-        """Kind, node and budgets of every pod that may be evicted."""
+    def _evictable(self) -> list[tuple[int, int]]:
+        """Kind and node of every pod that may be evicted."""
         return [
-            (number, node, tuple(self._tiny.drawn(kind.pod)))
+            (number, node)
             for number, kind in enumerate(self._tiny.kinds)
             if kind.movable
             for node, names in kind.running.items()
@@ -148,15 +148,8 @@ class Placing:
     def _seeds(self, cost: int) -> Iterator[State]:
         """What is left when so many pods are evicted within the budgets."""
         for chosen in combinations(self._evictable(), cost):
-            if self._within_budgets(chosen):
-                yield self._tiny.start - sum(self._tiny.delta[kind][node] for kind, node, _ in chosen)
-
-    def _within_budgets(self, chosen: Sequence[tuple[int, int, tuple[int, ...]]]) -> bool:
-        drawn = [budget for _, _, covering in chosen for budget in covering]
-        sets = [self._tiny.ordered_set(self._tiny.kinds[kind].pod) for kind, _, _ in chosen]
-        if any(sets.count(name) > 1 for name in set(sets) - {None}):
-            return False
-        return all(drawn.count(budget) <= self._tiny.budgets[budget][1] for budget in set(drawn))
+            if self._tiny.may_be_evicted_together([self._tiny.kinds[kind].pod for kind, _ in chosen]):
+                yield self._tiny.start - sum(self._tiny.delta[kind][node] for kind, node in chosen)
 
 
 def told(tiny: TinyCluster, placed: Placed) -> list[str]:

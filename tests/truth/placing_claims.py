@@ -216,16 +216,12 @@ def _replayed(cluster: Cluster, plan: PlacementPlan) -> Iterator[str]:
 def _evictions_wrong(tiny: TinyCluster, plan: PlacementPlan, end: State) -> Iterator[Finding]:
     """Evictions that are not allowed, budgets overdrawn, constraints that end up worse."""
     kind_of, _ = whereabouts(tiny)
-    drawn: Counter[int] = Counter()
-    for step in plan.steps:
-        if step.action == "evict":
-            kind = tiny.kinds[kind_of[step.pod]]
-            drawn.update(tiny.drawn(kind.pod))
-            if not kind.movable:
-                yield Finding("invalid", f"{step.pod} must not be evicted")
-    for budget, times in drawn.items():
-        if times > tiny.budgets[budget][1]:
-            yield Finding("invalid", f"a budget for {tiny.budgets[budget][1]} is drawn on {times} times")
+    evicted = [step.pod for step in plan.steps if step.action == "evict"]
+    for pod in evicted:
+        if not tiny.kinds[kind_of[pod]].movable:
+            yield Finding("invalid", f"{pod} must not be evicted")
+    if not tiny.may_be_evicted_together([tiny.kinds[kind_of[pod]].pod for pod in evicted]):
+        yield Finding("invalid", f"{', '.join(evicted)} must not be evicted together")
     for before, after in zip(tiny.excess(tiny.start), tiny.excess(end), strict=True):
         if after > before:
             yield Finding("invalid", f"a hard constraint has {after} too many where it had {before}")
