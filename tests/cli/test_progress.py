@@ -180,7 +180,7 @@ def _rebalanced() -> None:
 
 
 def test_who_stops_gets_what_there_is() -> None:
-    """A bell that has rung: no replays, draws, orders or trials but the first, and a note that says so."""
+    """Stopped beforehand: no replays, draws, orders or trials but the first, and a note that says so."""
     stop_requested = threading.Event()
     stop_requested.set()
     compared = compare(made({"w": ""}), replays=5, stop_event=stop_requested)

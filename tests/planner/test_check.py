@@ -236,12 +236,12 @@ FINDINGS = [
         [],
     ),
     (
-        "company in another zone",
+        "affinity peer in another zone",
         [*TWO, pod("p", "n1", near=[term(ZONE, "db")]), pod("q", "n2", app="db")],
         [("InterPodAffinity", "p")],
     ),
-    ("company here", [*TWO, pod("p", "n1", near=[term(ZONE, "db")]), pod("q", "n1", app="db")], []),
-    ("its own first company", [*TWO, pod("p", "n1", app="web", near=[term(ZONE, "web")])], []),
+    ("affinity peer here", [*TWO, pod("p", "n1", near=[term(ZONE, "db")]), pod("q", "n1", app="db")], []),
+    ("itself as first affinity peer", [*TWO, pod("p", "n1", app="web", near=[term(ZONE, "web")])], []),
     (
         "a volume out of reach",
         [*TWO, volume("v", ["b"]), claim("c", bound_to="v"), pod("p", "n1", claims=["c"])],

@@ -1,4 +1,4 @@
-"""How much time is left, and the bell."""
+"""How much time is left, and the stop event."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from planner.proof.clock import Clock
 
 
 def test_a_bell_ends_the_time_at_once() -> None:
-    """Nothing is left once it has rung."""
+    """Nothing is left once a stop is requested."""
     stop_event = threading.Event()
     clock = Clock(100.0, stop_event)
     assert 0 < clock.left() <= 100.0

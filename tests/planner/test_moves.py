@@ -257,7 +257,7 @@ def best_by_trying(found: Cluster, *, evicting_first: bool) -> tuple[int, ...]:
     """The most pods per priority, the highest first, then the fewest evictions, among all sequences."""
     problem = Problem(found)
     pending = Pending(problem, moves=True)
-    homes = dict(pending.current_nodes())
+    current_nodes = dict(pending.current_nodes())
     state = State(problem)
     framework = framework_of(problem, state)
     queue = [p for pods in pending.pods.values() for p in pods]
@@ -271,10 +271,10 @@ def best_by_trying(found: Cluster, *, evicting_first: bool) -> tuple[int, ...]:
         if key in seen:
             return
         seen.add(key)
-        here = [*bound, *(p for p in homes if p not in gone)]
+        here = [*bound, *(p for p in current_nodes if p not in gone)]
         placed = Counter(problem.pods[p].priority for p in here)
         yield (*(placed[priority] for priority in priorities), -len(gone))
-        for pod_number in [p for p in homes if p not in gone]:
+        for pod_number in [p for p in current_nodes if p not in gone]:
             if evicting_first and bound:
                 break
             mark = state.mark()

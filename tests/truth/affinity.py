@@ -91,7 +91,7 @@ class Affinity:
         yield self._tiny.several(runs, judge)
 
     def affinity_peers(self) -> Iterator[tuple[int, Reading]]:
-        """For every kind that needs company, the nodes where it has it, itself included."""
+        """For every kind that needs affinity peers, the nodes where it has it, itself included."""
         for number, kind in enumerate(self._tiny.kinds):
             terms = manifests.affinity(kind.pod, "podAffinity").get(REQUIRED) or ()
             if terms:

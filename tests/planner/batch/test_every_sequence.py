@@ -84,12 +84,14 @@ def truth(found: Cluster) -> tuple[int, ...]:
     """The most pods per priority and the fewest evictions for them, as a negative number; without models."""
     pending = Pending(Problem(found), moves=True)
     search = EverySequence(pending, Meter.of(60.0), Aftermath(pending).is_no_worse)
-    homes = Counter({(t, n): len(pods) for t, nodes in pending.running.items() for n, pods in nodes.items()})
+    running = Counter(
+        {(t, n): len(pods) for t, nodes in pending.running.items() for n, pods in nodes.items()}
+    )
     all_pods = pending.placed({(t, 0): n for t, n in pending.wanted.items()})
-    assert search.run(pending.placed(homes), all_pods)
+    assert search.run(pending.placed(running), all_pods)
     if search.best is None:
-        return (*pending.placed(homes), 0)
-    there = homes - search.best.evictions + Counter(search.best.binds)
+        return (*pending.placed(running), 0)
+    there = running - search.best.evictions + Counter(search.best.binds)
     return (*pending.placed(there), -sum(search.best.evictions.values()))
 
 

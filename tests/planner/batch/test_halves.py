@@ -32,16 +32,16 @@ Placed = Counter[Step]
 
 def walked(pending: Pending, draw: Random) -> tuple[Placed, Placed]:
     """Which pods stay and which have come after some evictions, within budgets, and admissible binds."""
-    homes = dict(pending.current_nodes())
-    gone = {pod for pod in homes if draw.random() < 0.4}
+    current_nodes = dict(pending.current_nodes())
+    gone = {pod for pod in current_nodes if draw.random() < 0.4}
     for covered, allowed in pending.budgets:
         gone -= set(sorted(gone & covered)[allowed:])
     state, template_of = pending.state, pending.problem.template_of
     mark = state.mark()
-    for pod_number, place in homes.items():
+    for pod_number, place in current_nodes.items():
         if pod_number not in gone:
             state.bind(pod_number, place)
-    staying = Counter((int(template_of[p]), place) for p, place in homes.items() if p not in gone)
+    staying = Counter((int(template_of[p]), place) for p, place in current_nodes.items() if p not in gone)
     waiting = [*(p for pods in pending.pods.values() for p in pods), *sorted(gone)]
     draw.shuffle(waiting)
     coming: Placed = Counter()
@@ -145,10 +145,10 @@ def test_pods_that_run_where_a_rule_is_broken_may_stay(family: str) -> None:
     """The snapshot itself is a solution, and a newcomer does not join them."""
     pending = Pending(Problem(cluster(*BROKEN[family])), moves=True)
     (number,) = pending.wanted
-    homes = Counter({(number, 0): len(pending.running[number][0])})
-    assert admits(exact_model(pending), homes, Counter())
-    assert admits(exact_model(pending), homes, Counter({(number, 1): 1}))
-    assert not admits(exact_model(pending), homes, Counter({(number, 0): 1}))
+    current_nodes = Counter({(number, 0): len(pending.running[number][0])})
+    assert admits(exact_model(pending), current_nodes, Counter())
+    assert admits(exact_model(pending), current_nodes, Counter({(number, 1): 1}))
+    assert not admits(exact_model(pending), current_nodes, Counter({(number, 0): 1}))
 
 
 @pytest.mark.parametrize("mistake", [_ask_stayers, _ask_nobody])

@@ -265,7 +265,7 @@ def test_a_configured_scheduler_against_every_order(objects: list[Object]) -> No
 @relaxed
 @given(clusters(running=True, pods=5))
 def test_a_batch_without_spread_against_every_order(objects: list[Object]) -> None:
-    """Without any spread constraint or required company the plan is the best there is, and proved."""
+    """Without any spread constraint or required podAffinity the plan is the best there is, and proved."""
     for item in objects:
         if item["kind"] == "Pod":
             item["spec"].pop("topologySpreadConstraints", None)

@@ -146,9 +146,9 @@ def test_nor_after_evictions(number: int, make: Callable[[int], list[Object]]) -
     promised = promises(pending)
     for _ in range(5):
         mark, waiting = pending.state.mark(), [pod for pods in pending.pods.values() for pod in pods]
-        for pod_, home in pending.current_nodes():
+        for pod_, bound in pending.current_nodes():
             if draw.random() < 0.5:
-                pending.state.bind(pod_, home)
+                pending.state.bind(pod_, bound)
             else:
                 waiting.append(pod_)
         assert not beaten(_bound_anywhere(pending, waiting, draw), promised)
@@ -238,18 +238,18 @@ def test_a_shared_volume_on_a_node_that_is_over_its_limit() -> None:
 def assert_leaving_only_helps(objects: list[Object], seed: int) -> None:
     """Some of the running pods leave: what was accepted by rules that want no pods still is."""
     pending, draw = Pending(Problem(Cluster.from_objects(objects)), moves=True), Random(seed)
-    mark, homes = pending.state.mark(), list(pending.current_nodes())
+    mark, current_nodes = pending.state.mark(), list(pending.current_nodes())
     rules = [
         (plugin, pending.template(t))
         for t in pending.pods
         for plugin in pending.framework(t).plan(pending.template(t)).changing
         if not plugin.wants_pods(pending.template(t))
     ]
-    few = [home for home in homes if draw.random() < 0.5]
+    few = [bound for bound in current_nodes if draw.random() < 0.5]
     accepted = []
-    for there in (homes, few):
-        for pod_, home in there:
-            pending.state.bind(pod_, home)
+    for there in (current_nodes, few):
+        for pod_, bound in there:
+            pending.state.bind(pod_, bound)
         accepted.append([plugin.reject(template) == 0 for plugin, template in rules])
         pending.state.rollback(mark)
     assert not any((many & ~few_).any() for many, few_ in zip(*accepted, strict=True))

@@ -87,7 +87,7 @@ def test_somebody_ahead_in_the_queue_takes_the_room_first() -> None:
 
 
 def test_a_pod_that_only_waits_for_its_next_turn() -> None:
-    """Its company came after it was turned down: nothing has to be changed."""
+    """The pod it wants beside it came after it was turned down: nothing has to be changed."""
     objects = [node("a"), pod("first", near=[term(HOST, "db")], priority=5), pod("db", app="db")]
     found = only(*objects)
     assert (found.pod, found.fixes[0].changes, found.fixes[0].node) == ("default/first", (), "a")

@@ -316,7 +316,7 @@ def test_an_ordered_stateful_set_waits_for_a_sick_pod(policy: str, notes: int) -
 
 
 def test_a_job_takes_the_newest_pods_without_regard_to_cost() -> None:
-    """ActivePods: no deletion cost, no company, and times are compared as they are."""
+    """ActivePods: no deletion cost, no rank by pods of its node, and times are compared as they are."""
     owner = scaled("Job", "sums", 3)
     owner["spec"]["completions"] = 9
     pods = [
