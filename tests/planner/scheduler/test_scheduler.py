@@ -70,7 +70,7 @@ def test_a_terminating_pending_pod_is_not_scheduled() -> None:
 
 
 def test_finished_pods_hold_nothing() -> None:
-    """Succeeded and Failed pods give back room and ports, and are no peers; a pending Failed pod is not scheduled."""
+    """Succeeded and Failed pods give back room and ports, and are no peers; a pending Failed pod is left."""
     done = [
         pod("done", "n1", phase="Succeeded", cpu="4", ports=[80]),
         pod("failed", "n1", phase="Failed", app="web", apart=[term(HOST, "web")]),
