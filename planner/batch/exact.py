@@ -36,29 +36,36 @@ class Exact:
         self._meter = meter
         self._effort = meter.effort
 
-    def run(self, best: Incumbent) -> int | None:
-        """Offer the best plan; how many pods a final state holds, where no order led to as many."""
-        solved = self.solve(best.steps or ())
+    def preview(self, best: Incumbent) -> None:
+        """Offer what little work finds, and take note of what it proves."""
+        self._offer_solved(best, self.solve(best.steps or (), preview=True))
+
+    def run(self, best: Incumbent, hint: Sequence[Step]) -> int | None:
+        """Offer the best plan; how many pods a final state holds, where no order led to as many.
+
+        What is close to the best is no good hint: with it the last pods take longer to find.
+        """
+        solved = self.solve(hint)
         if solved is None:
             # Amounts whose sums are too large for the solver do not matter here.
-            if self._is_few() and not self._meter.over():
+            if self.is_few() and not self._meter.over():
                 self._go_through(best, self._meter.step(self._effort.sequences.at_once_work))
             return None
         (placement,), proof = solved
         best.learn(proof)
         best.offer(self._in_order([placement]))
         final_pods = None if best.all_placed() else self._place_more(best)
-        if self._is_few() and best.all_placed() and not best.perfect():
+        if self.is_few() and best.all_placed() and not best.perfect():
             self._soften_one_by_one(best)
         return final_pods
 
-    def _is_few(self) -> bool:
+    def is_few(self) -> bool:
         """Whether the batch is so small that nothing is to be missed."""
         return sum(self._pending.wanted.values()) <= self._effort.sequences.at_once
 
     def _place_more(self, best: Incumbent) -> int | None:
         """Look for an order that places more; how many pods a final state holds."""
-        if self._is_few():
+        if self.is_few():
             self._go_through(best, self._meter.step(self._effort.sequences.at_once_work))
         final_pods = self._run_in_phases(best)
         if not best.all_placed():
@@ -118,8 +125,12 @@ class Exact:
         *,
         one_by_one: bool = False,
         pods: Mapping[str, int] | None = None,
+        preview: bool = False,
     ) -> tuple[Sequence[Placement], Proof] | None:
-        """The best placement, perhaps with just so many pods; None when none was found in time."""
+        """The best placement, perhaps with just so many pods; None when none was found in time.
+
+        A `preview` takes little work.
+        """
         from planner.cpsat.model import BatchModel, Goal
         from planner.cpsat.variables import Batch
 
@@ -135,9 +146,10 @@ class Exact:
             Goal(goal.name, goal.express(model.counts), goal.largest, soft_work, open=one_by_one)
             for goal in self._soft_goals
         ]
-        found = model.solve(
-            [*model.pods_placed(self._effort.exact.pods_work, open=True), *soft], Counter(hint), self._meter
-        )
+        effort = self._effort.exact
+        pods_work = effort.preview_work if preview else effort.pods_work
+        goals = [*model.pods_placed(pods_work, open=not preview), *soft]
+        found = model.solve(goals, Counter(hint), self._meter)
         return None if found is None else (found.phases, Proof(found.values, found.bounds, "the exact model"))
 
     def _in_order(self, phases: Sequence[Placement]) -> list[Step]:

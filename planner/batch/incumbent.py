@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.batch.goals import SoftGoal
+from planner.batch.goals import SoftGoal, SpreadExcess, SpreadSkew
 from planner.batch.pending import Pending
 from planner.documents.plan import PODS_PLACED
 from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge
@@ -155,6 +155,11 @@ class Incumbent:
     def perfect(self) -> bool:
         """Whether there is a plan, and none is better in any stage."""
         return self.steps is not None and all(stage.proved for stage in self.stages())
+
+    def is_even(self) -> bool:
+        """Whether there is a plan, and none places more pods or has them spread more evenly."""
+        spread = {SpreadExcess.name, SpreadSkew.name}
+        return self.all_placed() and all(stage.proved for stage in self.stages() if stage.name in spread)
 
     def _pods(self) -> Iterator[ObjectiveStage]:
         return self._judged(self.steps or ())

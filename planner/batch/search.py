@@ -21,6 +21,7 @@ from planner.batch.coarse import Coarse
 from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent, Watch
+from planner.batch.neighbourhood_search import NeighbourhoodSearch
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import HARD, Rule
 from planner.proof.meter import Meter
@@ -101,17 +102,36 @@ class BatchSearch:
     def _searched(self) -> Result:
         self._meter.look_for("the most pods")
         self._best.tell()
+        exact, final_pods = self._exact(), None
         if is_tiny(self._pending, self._meter.effort.exact):
             self._best.offer(self._greedy)
-            final_pods = None if self._best.perfect() else self._exact().run(self._best)
-            return Result(self._best, final_pods)
-        if not self._meter.over():
-            Coarse(self._pending, self._orderer, self._meter).run(self._best)
-        if not self._best.all_placed():
-            self._best.offer(self._greedy)
+            if exact.is_few():
+                return Result(
+                    self._best, None if self._best.perfect() else exact.run(self._best, self._greedy)
+                )
+            if not self._best.perfect():
+                exact.preview(self._best)
+            near = self._look_nearby(self._greedy)
+        else:
+            if not self._meter.over():
+                Coarse(self._pending, self._orderer, self._meter).run(self._best)
+            if not self._best.all_placed():
+                self._best.offer(self._greedy)
+            near = self._look_nearby(self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
-            return Result(self._best, self._exact().run(self._best))
-        return Result(self._best)
+            final_pods = exact.run(self._best, self._greedy)
+        if self._best.steps is not near:
+            self._look_nearby(self._best.steps or ())
+        return Result(self._best, final_pods)
+
+    def _look_nearby(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """Change some steps a few nodes at a time, and offer what is better; what they end as."""
+        effort = self._meter.effort.neighbourhoods
+        pairs = len(self._pending.pods) * self._pending.problem.nodes.size
+        if pairs > effort.pairs or self._best.is_even():
+            return steps
+        search = NeighbourhoodSearch(self._pending, self._orderer, self._meter.step(effort.work))
+        return search.improve(steps, self._best)
 
     def final_state(self) -> Result:
         """The best placement in which every constraint holds at the end."""

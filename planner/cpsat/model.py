@@ -64,7 +64,7 @@ class BatchModel:
     the filters make it a relaxation there: they count as if they came last for that filter.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a model may be
         self,
         batch: Batch,
         profiles: Iterable[tuple[Iterable[EncodedRule], Collection[int]]],
@@ -72,8 +72,11 @@ class BatchModel:
         phases: int = 0,
         fullness: float = 1.0,
         one_by_one: bool = False,
+        brief: bool = False,
     ) -> None:
+        """With `brief` a model that takes a moment."""
         self.batch = batch
+        self._brief = brief
         profiles = list(profiles)
         asked = _asked(profiles)
         self._phases: list[Counts] = []
@@ -184,7 +187,8 @@ class BatchModel:
 
     def _solved(self, meter: Meter, goal: Goal) -> Solved:
         looking_for(_SOUGHT.get(goal.name.partition("/")[0], _SOFTER))
-        return solved(self.counts.cp, meter if goal.open else meter.step(goal.work), goal.work)
+        allowed = meter if goal.open else meter.step(goal.work)
+        return solved(self.counts.cp, allowed, goal.work, brief=self._brief)
 
     def _read(self, reached: Reached, before: FoundCounts | None) -> FoundCounts:
         return FoundCounts(

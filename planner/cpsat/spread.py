@@ -64,12 +64,12 @@ class Spread:
 
     def highest(self) -> Any:
         """A variable that is no less than the pods of any domain."""
-        least = max(domain.least for domain in self.domains)
-        most = max(domain.most for domain in self.domains)
+        least = max(-(-domain.least // domain.domains) for domain in self.domains)
+        most = max(-(-domain.most // domain.domains) for domain in self.domains)
         highest = self._cp.new_int_var(max(0, least), max(0, least, most), "fullest_domain")
         for domain in self.domains:
-            if domain.most > least:
-                self._cp.add(domain.pods <= highest)
+            if domain.most > domain.domains * least:
+                self._cp.add(domain.pods <= domain.domains * highest)
         return highest
 
     def may_exceed(self, domain: DomainPods) -> bool:

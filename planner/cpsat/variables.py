@@ -145,6 +145,12 @@ class Counts:
         """The cells that a template may come to."""
         return self._coming[template].keys()
 
+    def reached(self, templates: Iterable[int]) -> list[int]:
+        """The cells that pods of some templates may come to, or may be in already, in their order."""
+        return sorted(
+            {cell for template in templates for side in self._sides for cell in side.get(template, ())}
+        )
+
     def placed(self, template: int) -> Any:
         """How many pods of a template have a place at all."""
         return cp_model.LinearExpr.sum(
@@ -272,7 +278,7 @@ class Counts:
 
     def spread(
         self,
-        domains: Iterable[tuple[Any, int, int]],
+        domains: Iterable[tuple[Any, int, int, int]],
         max_skew: int,
         *,
         few_domains: bool = False,

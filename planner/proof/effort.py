@@ -52,8 +52,9 @@ class ExactEffort:
     phases: tuple[int, ...] = (1, 2)
     #: Up to so many pods times pairs every bind can be a phase of its own.
     one_by_one_triples: int = 8_000
-    #: Pods placed are worth much work.
+    #: Pods placed are worth much work, after a preview.
     pods_work: float = 20.0
+    preview_work: float = 1.0
     #: A softer stage gets little work, as its proof is seldom asked for.
     soft_work: float = 1.0
     #: Of binds that break something in the end, so many beginnings are looked at.
@@ -114,6 +115,30 @@ class CellEffort:
     repack_tries: int = 12
     #: Each time with so much work.
     repack_once_work: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourhoodEffort:
+    """Large neighbourhood search of a batch."""
+
+    #: Up to so many pairs of a template and a node: on more, so few nodes at a time change next to nothing.
+    pairs: int = 40_000
+    #: So many nodes are arranged anew at once, one or the other number: of more a model takes too long.
+    nodes: tuple[int, ...] = (3, 4, 6)
+    #: For pods that have no place, two of so many nodes with the most room.
+    roomiest: int = 8
+    #: With pods of so many templates that have no place.
+    templates: int = 8
+    #: How often a better spread is looked for while pods have no place.
+    for_spread: float = 0.5
+    #: The work on a stage of one try.
+    once_work: float = 0.03
+    #: So many tries before an order is looked for, and more on many nodes.
+    tries: int = 40
+    #: What a pod without a place costs, in pods too many, one price after the other.
+    prices: tuple[int, ...] = (1, 8, 64, 512)
+    #: All tries together.
+    work: float = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +335,7 @@ class Effort:
     exact: ExactEffort = ExactEffort()
     sequences: SequenceEffort = SequenceEffort()
     cells: CellEffort = CellEffort()
+    neighbourhoods: NeighbourhoodEffort = NeighbourhoodEffort()
     tabu: TabuEffort = TabuEffort()
     patterns: PatternEffort = PatternEffort()
     filling: FillingEffort = FillingEffort()

@@ -38,14 +38,15 @@ def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
     matched = _matched(x, rule)
     uneven = rule.identity in x.batch.uneven
     coming = matched if x.final and not uneven else {t: 1 for t in carriers if t in matched}
-    spread, domains = _spread(x, rule), x.domains(rule.column)
-    if spread is None or domains is None:
+    spread = _spread(x, rule)
+    if spread is None:
         _encode_loosely(x, rule, {t: 1 for t in carriers if t in matched})
         return
     allowed = rule.ceiling(x.batch.wanted) + rule.constraint.max_skew if uneven else spread.allowed
     only_carriers = coming.keys() <= set(carriers) and not x.may_be_found(matched) and not uneven
-    for code, here in domains.items():
-        there, eligible = int(rule.counts.sums()[code]), x.within(here, rule.counts.eligible)
+    sums = rule.counts.sums()
+    for code, here in _reached(x, rule, {*matched, *carriers}).items():
+        there, eligible = int(sums[code]), x.within(here, rule.counts.eligible)
         count = there + x.found(matched, eligible) + x.arriving(coming, eligible)
         if only_carriers and there <= rule.allowed():
             # Where none comes the count stays as it is, and the minimum does not fall.
@@ -60,7 +61,7 @@ def require_even(x: Counts, rules: Iterable[Rule]) -> None:
     """As if ScheduleAnyway were DoNotSchedule at the end: nothing above maxSkew."""
     for spread in _spreads(x, rules):
         for domain in spread.domains:
-            x.require(domain.pods <= spread.allowed)
+            x.require(domain.pods <= domain.domains * spread.allowed)
 
 
 def excess(x: Counts, rules: Iterable[Rule]) -> Any:
@@ -79,22 +80,41 @@ def _spreads(x: Counts, rules: Iterable[Rule]) -> Iterator[Spread]:
 
 
 def _spread(x: Counts, rule: Rule) -> Spread | None:
-    """The domains when all is placed; None where cells hold parts of several."""
-    domains = x.domains(rule.column)
-    if domains is None or not x.cells.tells(rule.counts.eligible):
+    """The domains when all is placed; None where cells hold parts of several.
+
+    Domains that no pod can reach keep what they hold: those that hold as many are counted together.
+    """
+    if not x.cells.tells(rule.column.codes) or not x.cells.tells(rule.counts.eligible):
         return None
     matched, sums = _matched(x, rule), rule.counts.sums()
     most = sum(x.batch.wanted[number] for number in matched)
-    pods = [
-        (int(sums[code]), x.total(matched, x.within(domains[code], rule.counts.eligible)))
-        for code in np.flatnonzero(rule.counts.domains).tolist()
-    ]
+    domains: list[tuple[Any, int, int, int]] = []
+    fixed = rule.counts.domains.copy()
+    for code, here in _reached(x, rule, matched).items():
+        if fixed[code]:
+            there, coming = int(sums[code]), x.total(matched, x.within(here, rule.counts.eligible))
+            domains.append((there + coming, there, there + most, 1))
+            fixed[code] = False
+    for there, several in zip(
+        *map(np.ndarray.tolist, np.unique(sums[fixed], return_counts=True)), strict=True
+    ):
+        domains.append((several * there, several * there, several * there, several))
     return x.spread(
-        [(there + coming, there, there + most) for there, coming in pods],
+        domains,
         rule.constraint.max_skew,
         few_domains=rule.few_domains,
         ceiling=rule.ceiling(x.batch.wanted),
     )
+
+
+def _reached(x: Counts, rule: Rule, templates: Iterable[int]) -> Mapping[int, list[int]]:
+    """The domains that pods of some templates may come to or stay in, each with the cells for that."""
+    cells = x.reached(templates)
+    found: dict[int, list[int]] = {}
+    for cell, code in zip(cells, rule.column.codes[x.cells.first[cells]].tolist(), strict=True):
+        if code >= 0:
+            found.setdefault(code, []).append(cell)
+    return found
 
 
 def _matched(x: Counts, rule: Rule) -> Mapping[int, int]:
