@@ -240,6 +240,10 @@ def bare_key(pod: Object) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
+#: What of a spec says nothing about which nodes are open to a pod, or is looked at by itself.
+_NOT_OF_PLACES = ("nodeName", "volumes", "terminationGracePeriodSeconds")
+
+
 def named_after(pods: Iterable[Object], objects: Iterable[Object]) -> dict[str, str]:
     """For every pod the name of the first that is like it in all that decides on its place."""
     selected = set(_selected_keys(objects))
@@ -247,7 +251,7 @@ def named_after(pods: Iterable[Object], objects: Iterable[Object]) -> dict[str, 
     found: dict[str, str] = {}
     for pod in pods:
         labels = {k: v for k, v in (pod["metadata"].get("labels") or {}).items() if k in selected}
-        spec = {k: v for k, v in pod["spec"].items() if k not in ("nodeName", "volumes")}
+        spec = {k: v for k, v in pod["spec"].items() if k not in _NOT_OF_PLACES}
         volumes = [item for item in pod["spec"].get("volumes") or () if not _ANYWHERE & item.keys()]
         key = spelled([pod["metadata"]["namespace"], labels, spec, volumes, is_live(pod), controller(pod)])
         found[bare_key(pod)] = first.setdefault(key, pod["metadata"]["name"])
