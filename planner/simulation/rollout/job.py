@@ -25,6 +25,7 @@ class JobRun(PodRun):
         """`replicas` has the pods that run and those that may come; so many have succeeded before."""
         super().__init__(replicas.slots)
         self.owner, self._replicas = owner, replicas
+        replicas.of_job = True
         self._left = self._completions(succeeded)
 
     def _completions(self, succeeded: int) -> int | None:
@@ -34,7 +35,7 @@ class JobRun(PodRun):
             return 0
         if spec.wanted_completions is None:
             return 0 if succeeded else None
-        return max(0, min(spec.wanted_completions - succeeded, _MOST_ROUNDS * spec.parallelism))
+        return max(0, min(spec.wanted_completions - succeeded, _MOST_ROUNDS * max(1, spec.parallelism)))
 
     @property
     def pods_end(self) -> bool:
@@ -75,6 +76,11 @@ class JobRun(PodRun):
         self.owner = self.owner.model_copy(update={"spec": spec})
 
     def completes(self, simulation: ClusterSimulation) -> bool:
-        """Whether as many as are wanted have succeeded, and none runs on."""
+        """Whether as many as are wanted have succeeded, and none runs on.
+
+        With a parallelism of 0 no more is asked than that none runs: a note says that it does not complete.
+        """
+        if not self.owner.spec.parallelism:
+            return not len(self._replicas.live(simulation))
         wanted = 1 if self._left is None else self._left
         return len(self._places(simulation)) >= wanted and not len(self._replicas.live(simulation))

@@ -89,6 +89,7 @@ def prepare(
         *second_ones(cluster, manifests),
         *not_played(manifests),
         *_paused(manifests),
+        *_idle_jobs(after, manifests),
         *unevaluated(cluster, manifests),
     )
     problem = plain.with_leaving(moving)
@@ -111,6 +112,15 @@ def _paused(manifests: Snapshot) -> Iterator[str]:
     for item in manifests.deployments:
         if item.spec.paused and not is_custom(item):
             yield f"{item.kind} {item.key} is paused: it is only scaled, and no template is rolled out"
+
+
+def _idle_jobs(after: Cluster, manifests: Snapshot) -> Iterator[str]:
+    """A note for each Job that is to have no active pods, though it has not ended."""
+    applied_jobs = {job.key for job in manifests.jobs}
+    for job in after.jobs:
+        if job.key in applied_jobs and not (job.spec.parallelism or job.is_finished):
+            so_far = "it has no active pods, and does not complete while that is so"
+            yield f"Job {job.key} has parallelism 0: {so_far}"
 
 
 def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:

@@ -1,8 +1,8 @@
 """A ReplicaSet in a rollout: as many pods as it is asked for, made when they lack, taken when too many.
 
 Which pods go first is the ranking of `planner.whatif.victims`, in arrays and for pods that mostly came a
-moment ago.  What its Deployment sees is the status, written at the end of a reconcile as things were at its
-beginning.
+moment ago; a Job's pods are ranked here, too.  What its Deployment sees is the status, written at the end of
+a reconcile as things were at its beginning.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class Revision:
     """For how many seconds a pod has to be ready until it is available."""
     available: int | None = None
     """How many of its pods are available, as its status says."""
+    of_job: bool = False
+    """Whether a Job takes the pods: deletion costs count for nothing, and times as they are."""
     _numbers: Ints = field(init=False)
     _table: np.ndarray = field(init=False)
 
@@ -100,14 +102,14 @@ class Revision:
         told = ~(later | ~np.isnan(simulation.ready_at[live]))
         phase = np.where(told, phase, np.where(ready, RUNNING, PENDING))
         became_ready = np.where(told, ready_since, simulation.ready_at[live])
-        cost, restarts = np.where(later, 0, cost), np.where(later, 0, restarts)
+        cost, restarts = np.where(later | self.of_job, 0, cost), np.where(later, 0, restarts)
         created = np.where(later, simulation.made_at[live], created)
         uid = np.where(later | (uid == 0), simulation.random_rank[live], uid)
         last_to_first = (
             simulation.random_rank[live],
-            *_later_first(created, uid, simulation.now),
+            *self._later_first(created, uid, simulation.now),
             -restarts,
-            *_later_first(became_ready, uid, simulation.now),
+            *self._later_first(became_ready, uid, simulation.now),
             -peers_on_node[node_of[live] + 1],
             cost,
             placed & ready,
@@ -115,6 +117,9 @@ class Revision:
             placed,
         )
         return [int(pod) for pod in live[np.lexsort(last_to_first)]]
+
+    def _later_first(self, times: np.ndarray, uid: np.ndarray, now: float) -> Sequence[np.ndarray]:
+        return (-np.nan_to_num(times, nan=np.inf),) if self.of_job else _later_first(times, uid, now)
 
 
 def _later_first(times: np.ndarray, uid: np.ndarray, now: float) -> tuple[np.ndarray, np.ndarray]:

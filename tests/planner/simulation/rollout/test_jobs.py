@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from models import Cluster
-from planner import rollout
+from planner import rollout, whatif
 from planner.documents.rollout import Rollout
+from planner.simulation.rollout.draw import begin
+from planner.simulation.rollout.prepare import prepare
 from tests.builders import ZONE, Object, node
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
@@ -95,3 +98,44 @@ def test_pods_of_a_job_that_run_already_end_too() -> None:
     found = applied([node("a1", zone="a"), *under_way(item, 1)], item)
     assert found.completes
     assert found.workloads[0].ends[0].domains == {ZONE: {"a": 4}}
+
+
+def test_a_job_that_falls_in_parallelism_takes_the_youngest_whatever_deletion_costs_say() -> None:
+    """The Job controller sorts by ActivePods, which knows no deletion cost; a rollout gave up by cost, and
+    called times that are alike on a logarithmic scale equal."""
+    item = job(3, completions=9)
+    owner, older = under_way(item, 0)
+    older["metadata"] |= {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-9"}, "uid": "1"}
+    pods = []
+    for number, minute in enumerate(("00", "10", "20")):
+        since = f"2026-01-01T00:{minute}:00Z"
+        pod = copy.deepcopy(older)
+        pod["metadata"] |= {"name": f"sums-{number}", "uid": str(number), "creationTimestamp": since}
+        pod["status"]["conditions"][0]["lastTransitionTime"] = since
+        pods.append(pod)
+    pods[2]["metadata"]["annotations"] = {}
+    machine = node("a1", zone="a")
+    machine["metadata"]["creationTimestamp"] = "2026-01-01T03:00:00Z"
+    there = Cluster.from_objects([machine, owner, *pods])
+    begun = begin(prepare(there, manifests(job(1, completions=9))), None, preemption=True)
+    problem = begun.simulation.problem
+    due = begun.runs[0].due(begun.simulation)  # type: ignore[attr-defined]
+    assert [problem.pods[pod].name for pod in due.gone] == ["sums-2", "sums-1"]
+    assert {pod.name for pod in whatif.scale(there, "Job/sums.shop", 1).pods} == {"sums-0"}
+
+
+@pytest.mark.parametrize("completions", [3, None])
+def test_a_job_with_parallelism_0_has_no_active_pods_and_does_not_complete(completions: int | None) -> None:
+    """One with completions was called complete, one without was called stopped; both only make no pods."""
+    found = applied([node("a1", zone="a")], job(0, completions=completions))
+    note = "Job shop/sums has parallelism 0: it has no active pods, and does not complete while that is so"
+    assert (found.completes, found.notes) == (True, (note,))
+    assert [end.domains for end in found.workloads[0].ends] == [{ZONE: {"a": 0}}]
+
+
+def test_a_running_job_with_parallelism_0_takes_its_pods_away() -> None:
+    """The pod that runs is deleted, and has not succeeded."""
+    found = applied([node("a1", zone="a"), *under_way(job(1, completions=5), 1)], job(0, completions=5))
+    assert found.completes
+    assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} <= {0, 1}
+    assert "does not complete" in found.notes[0]
