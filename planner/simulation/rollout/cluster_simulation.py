@@ -17,6 +17,7 @@ import numpy as np
 
 from models.admission.chain import is_new
 from models.objects.pod import Pod
+from planner.problem.nodes import Mask
 from planner.problem.problem import GATED, Problem
 from planner.problem.quotas import Quotas
 from planner.problem.templates import Template
@@ -60,10 +61,13 @@ class ClusterSimulation:
         self._by_chance = seed is not None
         self.random = random.Random(f"timeline {seed}")
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
-        self._doubles = doubles
-        self._originals = {double: pod for pod, double in doubles.items()}
+        told = _are_terminating(problem)
+        # What is Terminating from the start holds its room itself.
+        ending = {pod: pod for pod in np.flatnonzero(told).tolist()}
+        self._doubles = {**doubles, **ending}
+        self._originals = {double: pod for pod, double in self._doubles.items()}
         nowhere = {*absent, *doubles.values()}
-        self.alive = problem.node_of >= 0
+        self.alive = (problem.node_of >= 0) & ~told
         self.ready = self.alive.copy()
         self.ready[[pod for pod in doubles if self.ready[pod] and _is_sick(problem.pods[pod])]] = False
         self.available = self.ready.copy()
@@ -73,8 +77,8 @@ class ClusterSimulation:
         """Pods that have a node and are not ready yet."""
         self.proving: dict[int, float] = {}
         """Pods that are ready and not available yet, and when they will be."""
-        self.leaving: dict[int, None] = {}
-        """Doubles of pods that were told to go."""
+        self.leaving: dict[int, None] = dict.fromkeys(ending)
+        """Doubles of pods that were told to go, and pods that are Terminating from the start."""
         self.succeeded: dict[int, list[int]] = {}
         """The nodes on which pods have run to their end; a pod stands for those that follow in its place."""
         self.preempted: list[tuple[int, int]] = []
@@ -322,6 +326,12 @@ def _may_help(came: Template, waiting: Template) -> bool:
     selectors = [item.label_selector for item in spec.topology_spread_constraints]
     # Without constraints of its own the scheduler's configuration may have some.
     return not selectors or any(found is None or found.matches(came.labels) for found in selectors)
+
+
+def _are_terminating(problem: Problem) -> Mask:
+    """Which pods with a node were told to go."""
+    told = np.array([item.terminating for item in problem.templates], bool)[problem.template_of]
+    return told & (problem.node_of >= 0)
 
 
 def _is_sick(pod: Pod) -> bool:

@@ -17,12 +17,21 @@ class DeploymentRun(ControllerRun, Controller):
     """The controller of one Deployment, and those of its ReplicaSets."""
 
     def __init__(
-        self, deployment: Deployment, old: Sequence[Revision], new: Revision, *, exists: bool
+        self,
+        deployment: Deployment,
+        old: Sequence[Revision],
+        new: Revision,
+        *,
+        exists: bool,
+        terminating: Sequence[int] = (),
     ) -> None:
-        """`old` are the ReplicaSets of other templates, oldest first; `new` may have to be made first."""
+        """`old` are the ReplicaSets of other templates, oldest first; `new` may have to be made first.
+
+        `terminating` are pods of the old ones that were told to go before this begins.
+        """
         super().__init__(pod for item in (*old, new) for pod in item.slots)
         self.deployment, self.old, self.new = deployment, old, new
-        self._exists = exists
+        self._exists, self._terminating = exists, terminating
         self._below = {id(item): ReplicaSetController(item, self.sets, (self,)) for item in self.sets}
 
     @property
@@ -39,7 +48,11 @@ class DeploymentRun(ControllerRun, Controller):
     def watched(self) -> Iterable[int]:
         """With Recreate, the pods of which the last has to end before new ones are made."""
         recreates = self.deployment.spec.strategy.type == "Recreate"
-        return [pod for item in self.old for pod in item.slots] if recreates else ()
+        return self._old_pods if recreates else ()
+
+    @property
+    def _old_pods(self) -> list[int]:
+        return [*(pod for item in self.old for pod in item.slots), *self._terminating]
 
     @property
     def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
@@ -108,7 +121,7 @@ class DeploymentRun(ControllerRun, Controller):
     def _recreated(self, simulation: ClusterSimulation) -> Sizes:
         if any(item.replicas for item in self.old):
             return [(item, 0) for item in self.old]
-        if any(len(item.live(simulation)) or simulation.any_leaving(item.slots) for item in self.old):
+        if any(len(item.live(simulation)) for item in self.old) or simulation.any_leaving(self._old_pods):
             return []
         self._exists = True
         return [(self.new, self.deployment.spec.replicas)]

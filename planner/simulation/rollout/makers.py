@@ -169,6 +169,7 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
     more = {found.key: _may_come(found, most) - len(live[found.key]) for found in old}
     more[new.key] = _TURNOVER * most
     exists = bool(alike)
+    ending = [pod.key for found in old for pod in known.pods.of(found) if pod.node_name and _is_ending(pod)]
     members = {}
     for found in (*old, new):
         keys = slots.of_template(found.spec.template, found, max(0, more.get(found.key, 0)))
@@ -186,9 +187,16 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
 
     def run(index: Index, later: timedelta) -> DeploymentRun:
         before = [revision(found, index, later) for found in old]
-        return DeploymentRun(item, before, revision(new, index, later), exists=exists)
+        terminating = [index[key] for key in ending]
+        return DeploymentRun(
+            item, before, revision(new, index, later), exists=exists, terminating=terminating
+        )
 
     return Maker(item, run, () if exists else (new,))
+
+
+def _is_ending(pod: Pod) -> bool:
+    return pod.is_terminating and not pod.is_finished
 
 
 def _may_come(old: ReplicaSet, most: int) -> int:

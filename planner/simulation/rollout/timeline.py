@@ -47,6 +47,8 @@ class Timeline:
             self._have_started(pod)
         for pod in simulation.proving:
             self._prove(pod)
+        for pod in simulation.leaving:
+            self._have_ended(pod)
         for pod, run in self._runs.items():
             if run.pods_end and simulation.ready[pod]:
                 self._work(pod)
@@ -89,8 +91,7 @@ class Timeline:
                 case PodChange.READY if pod in self._simulation.proving:
                     self._prove(pod)
                 case PodChange.LEAVING:
-                    double = self._simulation.double_of(pod)
-                    self._after(self._pace.end(self._simulation.now), lambda pod=double: self._end(pod))  # type: ignore[misc]
+                    self._have_ended(self._simulation.double_of(pod))
             if change is not PodChange.BOUND:
                 for controller in self._watching.get(pod, ()):
                     self._wake(controller)
@@ -136,9 +137,14 @@ class Timeline:
 
         self._after(wait, done)
 
-    def _end(self, double: int) -> None:
-        if double in self._simulation.leaving:
-            self._simulation.end(double)
+    def _have_ended(self, double: int) -> None:
+        """Have a pod that was told to go end in time."""
+
+        def end() -> None:
+            if double in self._simulation.leaving:
+                self._simulation.end(double)
+
+        self._after(self._pace.end(self._simulation.now), end)
 
     def _wake(self, controller: Controller, later: float = 0.0) -> None:
         """Let a controller reconcile soon, if it is not about to anyway."""

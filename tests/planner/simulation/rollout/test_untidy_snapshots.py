@@ -9,6 +9,8 @@ import pytest
 from models import Cluster
 from planner import rollout
 from planner.documents.rollout import Rollout
+from planner.simulation.rollout.draw import begin
+from planner.simulation.rollout.prepare import prepare
 from tests.builders import LONG_AGO, ZONE, Object
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
@@ -70,6 +72,25 @@ def test_a_pod_of_a_job_that_succeeded_on_a_node_that_is_gone_counts() -> None:
     found = applied(changed(objects, "web-1", status={"phase": "Succeeded"}), of_kind(2, "Job"))
     assert found.completes
     assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {1}
+
+
+def test_recreate_waits_for_pods_that_are_terminating_in_the_snapshot() -> None:
+    """The new pod was made while the old one ended, and its room was never freed: no rollout completed."""
+    objects = running(web(1, cpu="3", constraints=[]), ["a1"], *zones("a"))
+    objects = changed(objects, "web-old-0", deletionTimestamp=LONG_AGO)
+    for item in objects:
+        if "replicas" in item["spec"]:
+            item["spec"]["replicas"] = 0
+    recreated = web(1, cpu="2", constraints=[], strategy={"type": "Recreate"})
+    prepared = prepare(Cluster.from_objects(objects), manifests(recreated))
+    for seed in (None, *range(1, 9)):
+        begun = begin(prepared, seed, preemption=True)
+        begun.timeline.apply()
+        simulation, run = begun.simulation, begun.runs[0]
+        for _ in range(2_000):
+            begun.timeline.run(1)
+            assert not (simulation.leaving and simulation.alive[run.pods].any())
+        assert run.completes(simulation)
 
 
 STARTING: Object = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
