@@ -29,6 +29,20 @@ from models.objects.volumes import Volume
 # As kube-controller-manager reads it: no plus sign, no leading zeros, 32 bits.
 _COST = re.compile(r"-[0-9]{1,20}|0|[1-9][0-9]{0,20}", re.ASCII)
 _INT32 = 2**31
+#: The kubelet has tried to start a container, and failed.
+_NOT_STARTED = frozenset(
+    {
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImageInspectError",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RunContainerError",
+    }
+)
 
 
 class PodSchedulingGate(KubeModel):
@@ -136,11 +150,24 @@ class PodCondition(KubeModel):
     last_transition_time: Time | None = None
 
 
+class ContainerStateWaiting(KubeModel):
+    """Why a container does not run yet."""
+
+    reason: str = ""
+
+
+class ContainerState(KubeModel):
+    """What a container does now, as far as it waits."""
+
+    waiting: ContainerStateWaiting | None = None
+
+
 class ContainerStatus(KubeModel):
     """How one container fares, and what it has while its spec asks for something else."""
 
     name: str = ""
     restart_count: int = 0
+    state: ContainerState | None = None
     resources: ResourcesInUse | None = None
     allocated_resources: ResourceList = Field(default_factory=dict)
 
@@ -238,6 +265,17 @@ class Pod(NamespacedObject):
         told = "phase" in self.status.model_fields_set
         told = told or any(item.type == "PodScheduled" for item in self.status.conditions)
         return bool(self.node_name) and told and self.status.phase == "Pending"
+
+    @property
+    def start_failure(self) -> str:
+        """Why the kubelet could not start one of its containers, in one word; empty where nothing says so."""
+        states = [
+            item.state for item in (*self.status.init_container_statuses, *self.status.container_statuses)
+        ]
+        waiting = [
+            state.waiting.reason for state in states if state is not None and state.waiting is not None
+        ]
+        return next((reason for reason in waiting if reason in _NOT_STARTED), "")
 
     @property
     def ready_since(self) -> datetime | None:

@@ -108,9 +108,15 @@ class ClusterSimulation:
                 self._wait(pod)
 
     def go_on_starting(self) -> None:
-        """Take pods that have a node and start in the snapshot for pods that become ready, too."""
+        """Take pods that have a node and start in the snapshot for pods that become ready, too.
+
+        One of which a container could not be started stays as it is.
+        """
         bound = [pod for pod in self._doubles if self.alive[pod] and pod not in self.waiting]
-        self.starting |= dict.fromkeys(pod for pod in bound if self.problem.pods[pod].is_starting)
+        found = self.problem.pods
+        self.starting |= dict.fromkeys(
+            pod for pod in bound if found[pod].is_starting and not found[pod].start_failure
+        )
 
     def _new_queue(self) -> SchedulingQueue:
         return SchedulingQueue()

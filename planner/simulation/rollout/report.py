@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import median_low
 
 import numpy as np
@@ -78,12 +79,21 @@ def _completes(draw: Ended, run: ControllerRun) -> bool:
 
 
 def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
-    """Why the first of its pods that wait has no node; or else why one of them could not be made."""
+    """Why the first of its pods that wait has no node; or why one could not be made, or does not start."""
     mine = set(run.pods)
     waiting = (
         simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages and pod in mine
     )
-    return next(waiting, next((line for pod, line in simulation.refusals.items() if pod in mine), ""))
+    refused = (line for pod, line in simulation.refusals.items() if pod in mine)
+    return next(chain(waiting, refused, _start_failures(simulation, run)), "")
+
+
+def _start_failures(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[str]:
+    """The pods that are there from the start and whose containers could not be started."""
+    for pod in run.pods:
+        found, is_new = simulation.problem.pods[pod], not np.isnan(simulation.made_at[pod])
+        if simulation.alive[pod] and not (simulation.ready[pod] or is_new) and found.start_failure:
+            yield f"{found.name} does not start: {found.start_failure}"
 
 
 def _ends(

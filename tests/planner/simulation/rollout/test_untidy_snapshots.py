@@ -109,6 +109,17 @@ def test_a_pod_that_starts_becomes_ready(kind: str, replicas: int, cpu: str) -> 
     assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {replicas}
 
 
+@pytest.mark.parametrize("reason", ["ImagePullBackOff", "ErrImagePull", "CreateContainerConfigError"])
+def test_a_pod_that_cannot_start_does_not_become_ready(reason: str) -> None:
+    """Its image cannot be pulled, and it was taken to become ready: the rollout was said to complete."""
+    waiting = {"containerStatuses": [{"name": "main", "state": {"waiting": {"reason": reason}}}]}
+    objects = running(web(2, kind="StatefulSet", constraints=[]), ["a1", "b1"], *zones("ab"))
+    objects = changed(objects, "web-0", status={**STARTING, **waiting})
+    found = applied(objects, web(3, kind="StatefulSet", constraints=[]))
+    assert (found.completes, found.replays.completed) == (False, 0)
+    assert found.workloads[0].message == f"web-0 does not start: {reason}"
+
+
 def test_a_pod_that_starts_runs_to_its_end() -> None:
     """A pod of a Job that is bound and Pending in the snapshot succeeds like the others."""
     objects = running(of_kind(2, "Job"), ["a1", "b1"], *zones("ab"))
