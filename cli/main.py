@@ -34,7 +34,7 @@ from cli.input import again, options
 from cli.input.fleet_options import Outer
 from cli.input.what_if import Changes, InOrder, what_if
 from cli.output.help import Command, Group, help_text
-from cli.output.outcome import Exit, ending
+from cli.output.outcome import Exit, ending, write_lines
 
 if TYPE_CHECKING:
     from planner.documents.survival import Survival
@@ -83,7 +83,7 @@ def _answer(arguments: list[str]) -> int | None:
     group = _group()
     text = help_text(group, arguments)
     if text is not None:
-        print(text)
+        write_lines([text])
         return Exit.WELL
     # sweep and fleet have workers run command lines: they are told how here, as imports only go down.
     code: int | None = group(args=arguments, prog_name="planner", standalone_mode=False, obj=run)
@@ -122,7 +122,7 @@ def planner(
     4 an error of the planner.
     """
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        write_lines([context.get_help()])
 
 
 @app.command(cls=InOrder)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cli.output.help import help_text
+from cli.output.outcome import write_lines
 
 
 class Shell(StrEnum):
@@ -31,7 +32,7 @@ def completion(shell: Shells) -> None:
     Nodes, pods and workloads are those of the snapshot that was given with -f, or of the live cluster.
     `kubectl planner` is completed by kubectl's own completion, which asks `kubectl_complete-planner`.
     """
-    print((Path(__file__).parent / "shells" / f"planner.{shell.value}").read_text(), end="")
+    write_lines((Path(__file__).parent / "shells" / f"planner.{shell.value}").read_text().splitlines())
 
 
 def help_of(context: typer.Context, command: Asked = None) -> None:
@@ -39,11 +40,11 @@ def help_of(context: typer.Context, command: Asked = None) -> None:
     text = help_text(context.find_root().command, [*([command] if command else []), "--help"])
     if text is None:
         raise typer.BadParameter(f"there is no command {command!r}")
-    print(text)
+    write_lines([text])
 
 
 def version() -> None:
     """Show the version."""
     from importlib.metadata import version as installed
 
-    print(f"planner {installed('kubernetes-placement-planner')}")
+    write_lines([f"planner {installed('kubernetes-placement-planner')}"])

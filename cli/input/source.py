@@ -3,7 +3,6 @@
 import gzip
 import os
 import stat
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, BinaryIO
 from cli.input.dry_run import admitted_templates
 from cli.input.holding import HOLDING
 from cli.input.live import ask_kubectl, kubectl
-from cli.output.outcome import say_notes
+from cli.output.outcome import say_notes, standard_output
 from cli.output.progress import doing, reading
 from models import Cluster, InputError
 from models.cluster import read
@@ -102,7 +101,8 @@ def check_target(target: str | None) -> None:
 def write(text: bytes, target: str | None) -> None:
     """Put a snapshot into a file, or on standard output."""
     if target in (None, STDIN):
-        sys.stdout.buffer.write(text)
+        with standard_output() as output:
+            output.buffer.write(text)
         return
     try:
         with open(target, "wb", opener=_for_me_alone) as file:

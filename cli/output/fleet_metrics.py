@@ -23,7 +23,7 @@ def _lines(document: FleetDocument, now: float) -> Iterator[str]:
     yield from gauge("fleet_exit_code", "How the command ended; 2 and more: without an answer.", codes)
     for name in figure_heads(rows):
         values = [(_labels(row), row.summary[name]) for row in rows if name in row.summary]
-        figures = ((labels, value) for labels, value in values if not isinstance(value, str))
+        figures = ((labels, value) for labels, value in values if isinstance(value, int | float))
         snake = _WORD.sub("_", name).lower()
         yield from gauge(f"fleet_{snake}", f"The figure {name} of `{document.command}`.", figures)
     yield from gauge("fleet_timestamp_seconds", "When this was found.", iter([({}, round(now))]))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TextIO
 
 import typer
 
@@ -67,9 +68,23 @@ def write_lines(lines: Iterable[str]) -> None:
     if found is not None:
         found.written.extend(lines)
         return
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    with standard_output() as output:
+        for line in lines:
+            output.write(f"{line}\n")
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Standard output, and all that was written is there at the end; an InputError where it cannot be."""
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from models.errors import InputError
+
+        raise InputError([f"standard output: {(error.strerror or str(error)).lower()}"]) from None
 
 
 def say(*lines: str) -> None:

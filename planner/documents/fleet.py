@@ -16,8 +16,9 @@ class FleetRow(DocumentPart):
     """What was varied, such as `lose=example.com/rack=a kubernetes=1.36`; empty where nothing was."""
     exit_code: int
     """The exit code of the command alone; 3 where there was no answer in time or a worker ended."""
-    summary: dict[str, int | float | str]
-    """The figures that count, by name; empty where there is no document."""
+    summary: dict[str, int | float | str | None]
+    """The figures that count, by name; empty where there is no document. One is null where there is nothing
+    to count, as `leastMore` is without workloads."""
     error: str = ""
     """Why there is no document; empty where there is one."""
     document: dict[str, Any] | None = None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 Found = dict[str, Any]
-AnswerFigures = Mapping[str, int | float | str]
+#: None where there is nothing to count.
+Figure = int | float | str | None
+AnswerFigures = Mapping[str, Figure]
 
 
-def figures(document: Found) -> dict[str, int | float | str]:
+def figures(document: Found) -> dict[str, Figure]:
     """The figures of a document; of one of several answers their sums."""
     kind = str(document["kind"])
     if kind == "SurvivalList":
@@ -21,16 +24,18 @@ def figures(document: Found) -> dict[str, int | float | str]:
 
 def badness(found: AnswerFigures) -> tuple[float, ...]:
     """What rows are ordered by: a row with more of the first figure is worse."""
-    return tuple(
-        -float(value) if name in _LESS_IS_WORSE else float(value)
-        for name, value in found.items()
-        if not isinstance(value, str)
-    )
+    return tuple(_badness(name, value) for name, value in found.items() if not isinstance(value, str))
 
 
-def _added(parts: list[dict[str, int | float | str]]) -> dict[str, int | float | str]:
+def _badness(name: str, value: float | None) -> float:
+    if value is None:
+        return -inf
+    return -float(value) if name in _LESS_IS_WORSE else float(value)
+
+
+def _added(parts: list[dict[str, Figure]]) -> dict[str, Figure]:
     names = dict.fromkeys(name for part in parts for name in part)
-    return {name: sum(v for part in parts if not isinstance(v := part.get(name, 0), str)) for name in names}
+    return {name: sum(v for part in parts if isinstance(v := part.get(name), int | float)) for name in names}
 
 
 def _length(field: str) -> Callable[[Found], int]:
@@ -67,16 +72,17 @@ def _lost_pending(document: Found) -> int:
     return max((sum(row["pods"] for row in loss["pending"]) for loss in document["domains"]), default=0)
 
 
-def _least_more(document: Found) -> int:
-    return min((row["more"] for row in document["workloads"]), default=0)
+def _least_more(document: Found) -> int | None:
+    """None where no workload was counted: 0 would say that one has no room."""
+    return min((row["more"] for row in document["workloads"]), default=None)
 
 
-_SIMULATED: Mapping[str, Callable[[Found], int | float | str]] = {
+_SIMULATED: Mapping[str, Callable[[Found], Figure]] = {
     "pending": _pods("pending"),
     "placed": _count("decisions", lambda row: row["node"] is not None),
 }
 #: By kind of document: the heads of columns, and what is in them.
-_FIGURES: Mapping[str, Mapping[str, Callable[[Found], int | float | str]]] = {
+_FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
     "CheckReport": {
         "violations": lambda found: int(found["violations"]),
         "hardExcess": lambda found: int(found["hardExcess"]),

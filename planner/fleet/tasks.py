@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from models import Cluster
 from planner.documents.plan import Document
 from planner.fleet.held import held
-from planner.fleet.summary import figures
+from planner.fleet.summary import AnswerFigures, figures
 
 #: The exit codes of a reply: all is well, and no answer in time or no worker.
 WELL, NO_ANSWER = 0, 3
@@ -25,7 +25,7 @@ class Reply:
     exit_code: int
     document: str | None = None
     error: str = ""
-    figures: Mapping[str, int | float | str] = field(default_factory=dict)
+    figures: AnswerFigures = field(default_factory=dict)
     #: The most memory that its worker has had so far, in bytes.
     peak: int = 0
 

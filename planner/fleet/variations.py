@@ -104,13 +104,13 @@ def _drain(which: str) -> Variation:
 
 def _scale(rest: str) -> Variation:
     workload, _, numbers = rest.partition("=")
-    values = tuple(_values(numbers, _NUMBER))
+    values = _numbers(numbers)
     return Variation(f"scale={workload}", values, lambda number: ("--scale", f"{workload}={number}"))
 
 
 def _add_nodes(rest: str) -> Variation:
     node, _, numbers = rest.partition("=")
-    values = tuple(_values(numbers, _NUMBER))
+    values = _numbers(numbers)
 
     def flags(number: str) -> Sequence[str]:
         return ("--add-nodes", f"{number}={node}") if int(number) else ()
@@ -119,12 +119,17 @@ def _add_nodes(rest: str) -> Variation:
 
 
 def _kubernetes(rest: str) -> Variation:
-    values = tuple(_values(rest, re.compile(r"v?\d+(\.\d+)+", re.ASCII)))
+    values = tuple(dict.fromkeys(_values(rest, re.compile(r"v?\d+(\.\d+)+", re.ASCII))))
     return Variation("kubernetes", values, lambda version: ("--kubernetes", version))
 
 
+def _numbers(text: str) -> tuple[str, ...]:
+    """Every number once, in the order of the first of each: 01 is 1."""
+    return tuple(dict.fromkeys(str(int(value)) for value in _values(text, _NUMBER)))
+
+
 def _values(text: str, form: re.Pattern[str]) -> Iterator[str]:
-    """`1..3,7` as 1, 2, 3, 7; `1.34..1.36` as 1.34, 1.35, 1.36."""
+    """`1..3,7` as 1, 2, 3, 7; `1.34..1.36` as 1.34, 1.35, 1.36; a value that is there twice is told twice."""
     for part in text.split(","):
         ends = _RANGE.fullmatch(part)
         if ends is None:

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
-from typing import Protocol
+from typing import Protocol, cast
 
 from planner.fleet.tasks import Reply, Task
 from planner.fleet.worker import work
 
 Answering = Future[list[Reply]]
+#: At most so long is waited for the thread of a pool whose processes have ended.
+_MANAGER_SECONDS = 5.0
 
 
 class Workers(Protocol):
@@ -99,12 +101,16 @@ class Processes:
         if self._pool is None:
             return
         own = [process for process in (self._pool._processes or {}).values()]
+        manager = cast("threading.Thread | None", self._pool._executor_manager_thread)
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in own:
             process.kill()
         for process in own:
             process.join()
         self._pool = None
+        if manager is not None:
+            # Only without it are the semaphores given back.
+            manager.join(_MANAGER_SECONDS)
 
 
 def _begin(memory: int) -> None:

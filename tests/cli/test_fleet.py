@@ -16,6 +16,7 @@ import pytest
 
 from cli.input.clusters import QUESTIONS
 from planner.documents.fleet import Fleet, Sweep
+from planner.fleet.variations import scenarios, variations
 from tests.cli.api_server import serving, write_kubeconfig
 from tests.cli.conftest import INTERRUPTIBLE, Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
@@ -113,6 +114,38 @@ def test_a_sweep_is_all_combinations(planner: Planner, zones: str) -> None:
     flags = ("--remove-node", f"{ZONE}=b", "--scale", "deploy/web.shop=9", "--kubernetes", "1.35")
     alone = planner("simulate", "-f", zones, *flags, "-o", "json")
     assert (json.loads(alone.out), alone.code) == (row.document, row.exit_code)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("scale=deploy/web.default=2,01,1..2,3,1", ["2", "1", "3"]),
+        ("add-nodes=a1=1,1..2", ["1", "2"]),
+        ("kubernetes=1.35,1.34..1.35,1.35", ["1.35", "1.34"]),
+    ],
+)
+def test_a_value_is_asked_about_once(spec: str, told: list[str]) -> None:
+    """What went wrong: `1,1..2` was three scenarios, two of them the same."""
+    assert [found.values[0][1] for found in scenarios(variations([spec]))] == told
+
+
+def test_where_nothing_is_counted_nothing_is_the_least(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: a cluster without workloads had leastMore 0, as one where nothing more fits."""
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    write(folder / "empty.json", node("a1", "a"))
+    write(folder / "room.json", node("a1", "a", cpu="4"), deployment("web", 1, cpu="1"))
+    ended = planner("fleet", "capacity", "--snapshots", str(folder), "-o", "json")
+    assert [(row["cluster"], row["summary"]["leastMore"]) for row in rows_of(ended.out)] == [
+        ("room", 3),
+        ("empty", None),
+    ]
+    metrics = tmp_path / "metrics"
+    shown = planner("fleet", "capacity", "--snapshots", str(folder), "--metrics", str(metrics))
+    assert "empty     well     0                     0              -" in shown.out
+    text = metrics.read_text()
+    assert 'fleet_least_more{cluster="room"} 3' in text
+    assert 'fleet_least_more{cluster="empty"}' not in text
 
 
 def test_many_rows_are_told_by_what_they_have_in_common(planner: Planner, zones: str) -> None:

@@ -89,6 +89,48 @@ def test_head_may_stop_reading(tmp_path: Path) -> None:
     assert process.wait(SECONDS) == -signal.SIGPIPE
 
 
+def test_head_of_a_sweep_says_nothing_else(tmp_path: Path) -> None:
+    """What went wrong: the semaphores of the workers were left to a warning of multiprocessing."""
+    path = write(tmp_path / "few.json", *(node(f"n{number}") for number in range(30)))
+    process = subprocess.Popen(
+        [*PLANNER, "sweep", "check", "-f", path, "--vary", "drain=each", "-o", "jsonl"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.read(1) == b"{"
+    process.stdout.close()
+    with process.stderr as errors:
+        assert errors.read() == b""
+    assert process.wait(SECONDS) == -signal.SIGPIPE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "-f", "cluster.json"),
+        ("check", "-f", "cluster.json", "-o", "json"),
+        ("snapshot", "-f", "cluster.json"),
+        ("sweep", "check", "-f", "cluster.json", "--vary", "drain=each", "-o", "jsonl"),
+        ("version",),
+        ("--help",),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What went wrong: a full disk was told as an internal error, to be reported."""
+    path = write(tmp_path / "cluster.json", *lopsided())
+    arguments = [path if word == "cluster.json" else word for word in words]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [*PLANNER, *arguments], stdout=full, stderr=subprocess.PIPE, cwd=ROOT, check=False
+        )
+    assert ended.stderr.decode().splitlines()[-1] == "error: standard output: no space left on device"
+    assert (ended.returncode, ended.stderr.count(b"error")) == (2, 1)
+
+
 def test_an_object_a_line_through_a_pipe(tmp_path: Path, planner: Planner) -> None:
     """`-o jsonl | head` gets the head and whole steps at once; all lines together are the document."""
     objects = [node(f"n{number}") for number in range(60)]

@@ -149,5 +149,7 @@ def _head(name: str) -> str:
     return _WORD.sub(" ", name).upper()
 
 
-def _number(value: float | str) -> str:
+def _number(value: float | str | None) -> str:
+    if value is None:
+        return "-"
     return f"{value:g}" if isinstance(value, float) else str(value)
