@@ -8,7 +8,7 @@ Cordoned: the few other nodes that pass the filters are cordoned until the repla
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -36,15 +36,13 @@ class WaveLandings:
         timeline: EvictionTimeline,
         couplings: Mapping[int, CoupledConstraints],
         preferences: LandingPreferences,
-        sources: Collection[int],
     ) -> None:
-        """Landings over a timeline; `sources` are the nodes that pods leave."""
         self._timeline = timeline
         self._trial: TrialCluster = timeline.trial
         self._coupled = couplings
         self._preferences = preferences
         self._places = NodeSets(timeline.trial)
-        classes = interchangeable_nodes(timeline.trial, couplings, sources)
+        classes = interchangeable_nodes(timeline.trial, couplings)
         self._scenarios = TieBreakScenarios(timeline, classes, preferences.again)
         #: Templates for which a landing by scores was tried.
         self._scored: set[int] = set()

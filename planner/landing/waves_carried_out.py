@@ -15,7 +15,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 
@@ -136,36 +136,21 @@ class TieBreakScenarios:
         return len(self._scenarios)
 
 
-def interchangeable_nodes(
-    trial: TrialCluster, couplings: Mapping[int, CoupledConstraints], sources: Collection[int]
-) -> Codes:
-    """A class number for every node, equal for interchangeable ones; a source node is alone in its class.
+def interchangeable_nodes(trial: TrialCluster, couplings: Mapping[int, CoupledConstraints]) -> Codes:
+    """A class number for every node, equal for interchangeable ones.
 
-    `couplings` has the coupled constraints of every template whose pods move.
+    `couplings` has the coupled constraints of every template whose pods move.  A node that a pod leaves is a
+    cell of its own there, so it is alone in its class.
     """
-    nodes = trial.problem.nodes
+    nodes, template_of = trial.problem.nodes, trial.problem.template_of
     if any(_asks_for(trial, template, nodes.naming_keys) for template in couplings):
         return np.arange(nodes.size)
+    contents: dict[Hashable, int] = {}
+    held = (tuple(sorted(template_of[pods].tolist())) for pods in trial.state.pods_on)
+    of_contents = [contents.setdefault(templates, len(contents)) for templates in held]
     cells = [coupled.cell_of for coupled in dict.fromkeys(couplings.values())]
-    traits = np.stack([nodes.look_of, *trial.problem.allocatable, *cells], axis=1).astype(np.int64)
-    numbers: dict[Hashable, int] = {}
-    found = (
-        numbers.setdefault(node if node in sources else (traits[node].tobytes(), content), len(numbers))
-        for node, content in enumerate(_contents(trial))
-    )
-    return np.fromiter(found, np.intp)
-
-
-def _contents(trial: TrialCluster) -> Iterator[bytes]:
-    """For every node the templates of its pods, and how many there are of each."""
-    problem, node_of = trial.problem, trial.state.node_of
-    placed = np.flatnonzero(node_of >= 0)
-    pairs = node_of[placed].astype(np.int64) * len(problem.templates) + problem.template_of[placed]
-    found, pods = np.unique(pairs, return_counts=True)
-    nodes, templates = np.divmod(found, max(1, len(problem.templates)))
-    rows = np.stack([templates, pods], axis=1)
-    edges = np.searchsorted(nodes, np.arange(problem.nodes.size + 1)).tolist()
-    return (rows[start:end].tobytes() for start, end in pairwise(edges))
+    traits = np.stack([nodes.look_of, of_contents, *trial.problem.allocatable, *cells])
+    return np.unique(traits, axis=1, return_inverse=True)[1].reshape(-1)
 
 
 def _asks_for(trial: TrialCluster, template: int, names: Iterable[str]) -> bool:

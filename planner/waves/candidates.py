@@ -146,7 +146,6 @@ class Candidates:
                 fixed=self.fixed,
                 as_planned=self._as_planned,
             ),
-            {move.source for move in moves},
         )
         self._refused: dict[Hashable, object] = {}
         self.begin_wave(moves)

@@ -79,7 +79,6 @@ def landed(app: str) -> list[list[str]]:
         stage,
         coupled_constraints(stage.trial, sources, lambda constraint: constraint.hard),
         LandingPreferences(),
-        left,
     )
     may_land = list[list[str]]()
     for move in moves:
