@@ -158,7 +158,6 @@ class NodeSets:
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
         self._nodes = trial.problem.nodes
-        self._keys: dict[int, list[Column]] = {}
 
     def named(self, nodes: Mask) -> OnNodes:
         """The nodes by their names."""
@@ -212,15 +211,10 @@ class NodeSets:
 
     def _columns(self, template: int) -> list[Column]:
         """The labels that may describe a place, those of the template's constraints first."""
-        found = self._keys.get(template)
-        if found is None:
-            constraints = [one for one in self._trial.ledger.of(template) if not one.by_node]
-            keys = dict.fromkeys([one.rule.column.key for one in constraints if one.hard])
-            keys |= dict.fromkeys([one.rule.column.key for one in constraints if not one.hard])
-            columns = [self._nodes.column(key) for key in (*keys, *_KNOWN_KEYS)]
-            kept = {c.key: c for c in columns if c.values and c.shared}
-            found = self._keys[template] = [*kept.values()]
-        return found
+        constraints = [one for one in self._trial.ledger.of(template) if not one.by_node]
+        hard_first = sorted(constraints, key=lambda one: not one.hard)
+        keys = dict.fromkeys((*(one.rule.column.key for one in hard_first), *_KNOWN_KEYS))
+        return [column for column in map(self._nodes.column, keys) if column.values and column.shared]
 
 
 def _labelled(column: Column, codes: list[int]) -> WithLabels:

@@ -8,7 +8,7 @@ feasible by evicting pods of lower priority.  Nodes that a pin or a cordon exclu
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -160,15 +160,11 @@ class PreemptionRisk:
 
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
-        self._possible: dict[int, bool] = {}
+        #: Whether the cluster has any pod that a pod of this template may preempt.
+        self.is_possible = cache(self._is_possible)
 
-    def is_possible(self, template: int) -> bool:
-        """Whether the cluster has any pod that a pod of this template may preempt."""
-        found = self._possible.get(template)
-        if found is None:
-            asked = self._trial.problem.templates[template]
-            found = self._possible[template] = may_preempt(self._trial.framework(template), asked)
-        return found
+    def _is_possible(self, template: int) -> bool:
+        return may_preempt(self._trial.framework(template), self._trial.problem.templates[template])
 
     def threatens(self, template: int, pinned: Mask | None = None, *, cordoned: Collection[int] = ()) -> bool:
         """Whether preemption could make a node feasible for a pod of a template that has none now.

@@ -73,10 +73,12 @@ class TrialCluster:
         }
         self.part = part
         self.ledger = ConstraintCounts(problem, self.state, part)
-        self._domains: dict[int, Codes] = {}
-        self._reads: dict[int, tuple[PodCounts, ...]] = {}
         #: The nodes that could accept a pod of a template if other pods were elsewhere.
         self.ever_open = cache(self._ever_open)
+        #: For a template a number for every node, equal where all its shared domains are.
+        self.domains = cache(self._domains)
+        #: The counts that filters and scores read for a template: what changes them affects both.
+        self.reads = cache(self._reads)
 
     @cached_property
     def workloads(self) -> list[str]:
@@ -204,24 +206,16 @@ class TrialCluster:
         tops = np.flatnonzero(self.tops(template)[1])
         return int(tops[0]) if len(tops) == 1 else None
 
-    def domains(self, template: int) -> Codes:
-        """A number for every node, equal where all constraints with shared domains see the same domain."""
-        if template not in self._domains:
-            columns = (constraint.rule.column for constraint in self.ledger.of(template))
-            shared = (column.codes for column in columns if column.shared)
-            self._domains[template] = numbered(self.problem.nodes.size, shared)
-        return self._domains[template]
+    def _domains(self, template: int) -> Codes:
+        columns = (constraint.rule.column for constraint in self.ledger.of(template))
+        shared = (column.codes for column in columns if column.shared)
+        return numbered(self.problem.nodes.size, shared)
 
-    def reads(self, template: int) -> tuple[PodCounts, ...]:
-        """The counts that filters and scores read for a template: what changes them affects both."""
-        if template not in self._reads:
-            profile = self.framework(template).profile
-            plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
-            plugins |= {id(plugin): plugin for plugin, _ in profile.scores}
-            asked = self.problem.templates[template]
-            found = (tally for plugin in plugins.values() for tally in plugin.reads(asked))
-            self._reads[template] = tuple(found)
-        return self._reads[template]
+    def _reads(self, template: int) -> tuple[PodCounts, ...]:
+        profile, asked = self.framework(template).profile, self.problem.templates[template]
+        plugins: dict[Family, None] = dict.fromkeys(profile.filters)
+        plugins |= dict.fromkeys(plugin for plugin, _ in profile.scores)
+        return tuple(tally for plugin in plugins for tally in plugin.reads(asked))
 
     def make(self, move: Move) -> None:
         """Apply a move to the state."""

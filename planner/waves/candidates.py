@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import CoupledConstraints, coupled_constraints
 from planner.landing.landing import NO_PINS, Considered, Landing, LandingPreferences, PinPolicy
@@ -50,29 +48,23 @@ class ReservedRoom:
         self, trial: TrialCluster, room: WaveRoom, left: Iterable[Move], reserved: Collection[int]
     ) -> None:
         """Room for those of the moves `left` whose pods are `reserved`."""
-        self._trial = trial
-        self._room = room
-        self._reserved = reserved
-        several = [*left]
-        coming = [move for move in several if move.pod in reserved]
-        self._nodes = np.array(sorted({move.target for move in coming}), np.intp)
-        free = room.free()
-        for move in several:
-            free[:, move.source] += trial.taken[trial.template(move.pod)]
-        for move in coming:
-            free[:, move.target] -= trial.taken[trial.template(move.pod)]
-        self._free: Ints = free[:, self._nodes]
+        self._trial, self._room, self._reserved = trial, room, reserved
+        self._targets, self._free = trial.problem.nodes.none.copy(), room.free()
+        for move in left:
+            taken = trial.taken[trial.template(move.pod)]
+            self._free[:, move.source] += taken
+            if move.pod in reserved:
+                self._free[:, move.target] -= taken
+                self._targets[move.target] = True
 
     def closed_to(self, move: Move) -> Mask:
         """The nodes on which a replacement would take room that is reserved for other moves."""
-        closed = self._trial.problem.nodes.none.copy()
-        if self._nodes.size:
-            template, free = self._trial.template(move.pod), self._free
-            if move.pod in self._reserved:
-                free = free.copy()
-                free[:, self._nodes == move.target] += self._trial.taken[template][:, np.newaxis]
-            closed[self._nodes] = ~self._room.fits(template, free)
-        return closed
+        template, free = self._trial.template(move.pod), self._free
+        if move.pod in self._reserved:
+            free = free.copy()
+            free[:, move.target] += self._trial.taken[template]
+        found: Mask = self._targets & ~self._room.fits(template, free)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
