@@ -17,6 +17,7 @@ from models.snapshot import Snapshot
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.documents.move_plan import OnNodes, Place, WithLabels
+from planner.landing.constraint_status import OccupancyHistogram
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Column, Mask
 from planner.problem.problem import Problem
@@ -121,7 +122,8 @@ class Landing:
 
     `place` describes the nodes to the user; the move's own target is the node when ties go to the smallest
     name.  A `pin`, which only a pinned landing has, may be wider: it keeps further nodes visible to
-    constraints, on which the replacement cannot land.  `cordon` are the nodes cordoned meanwhile.
+    constraints, on which the replacement cannot land.  `cordon` are the nodes cordoned meanwhile.  `ends` are
+    the histograms of its coupled constraints that its wave may end with, until it has been carried out.
     """
 
     move: Move
@@ -130,6 +132,7 @@ class Landing:
     place: Place
     pin: Place | None = None
     cordon: tuple[int, ...] = ()
+    ends: frozenset[OccupancyHistogram] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

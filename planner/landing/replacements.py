@@ -133,6 +133,16 @@ class PossibleNodes:
         restriction = self.coupled.restriction(nodes, self.on_nodes, self.unsure, pin)
         return replace(self.leaving, restriction=restriction)
 
+    def ends_on(self, nodes: Mask) -> frozenset[OccupancyHistogram]:
+        """The histograms that may follow when the replacement lands on one of some nodes, and on no other."""
+        coupled, leaving = self.coupled, self.restricted(nodes, None)
+        gone = [coupled.left(histogram, leaving) for histogram in coupled.histograms]
+        return frozenset(
+            coupled.landed(histogram, leaving.template, option)
+            for histogram in gone
+            for option in coupled.options(histogram, leaving)
+        )
+
     def finds_room(self, inside: Mask, histogram: OccupancyHistogram, options: Collection[Option]) -> bool:
         """Whether one of the options has room inside for certain, wherever the uncertain replacements are."""
         cells, cell_of = {cell for cell, _ in options}, self.coupled.cell_of

@@ -9,9 +9,11 @@ Cordoned: the few other nodes that pass the filters are cordoned until the repla
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from planner.landing.constraint_status import OccupancyHistogram
 from planner.landing.coupled_constraints import (
     CoupledConstraints,
     LeavingPod,
@@ -26,6 +28,13 @@ from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import move_effort as effort
+
+
+class OpenNodes(NamedTuple):
+    """The nodes that may be feasible for a replacement, and the histograms that it may lead to there."""
+
+    nodes: Mask
+    ends: frozenset[OccupancyHistogram]
 
 
 class WaveLandings:
@@ -107,14 +116,15 @@ class WaveLandings:
         fixed = case.move.pod in preferences.fixed
         open_now = self._open(possible, kept=None)
         by_filters = None
-        if open_now is not None and not (open_now & ~good).any():
-            place = self._places.of(open_now, closed, case.template)
-            by_filters = Landing(case.move, "filters", open_now, place)
-            if int(open_now.sum()) == 1 or not (fixed or case.move.pod in preferences.certain):
+        if open_now is not None and not (open_now.nodes & ~good).any():
+            place = self._places.of(open_now.nodes, closed, case.template)
+            by_filters = Landing(case.move, "filters", open_now.nodes, place, ends=open_now.ends)
+            if int(open_now.nodes.sum()) == 1 or not (fixed or case.move.pod in preferences.certain):
                 yield by_filters
         best = self._by_scores(possible, shut) if considered.scores else None
         if best is not None:
-            yield Landing(case.move, "scores", best, self._places.named(best))
+            named, ends = self._places.named(best), possible.ends_on(best)
+            yield Landing(case.move, "scores", best, named, ends=ends)
         if by_filters is not None and not fixed:
             yield by_filters
         if pins:
@@ -140,7 +150,7 @@ class WaveLandings:
             shut |= domains != domains[move.target]
         return shut
 
-    def _open(self, possible: PossibleNodes, kept: Mask | None, pin: Mask | None = None) -> Mask | None:
+    def _open(self, possible: PossibleNodes, kept: Mask | None, pin: Mask | None = None) -> OpenNodes | None:
         """The nodes that may be feasible for a replacement; None when it may find none or violate more.
 
         With `kept` it is restricted to these nodes; a pin may name others without room as well.
@@ -155,10 +165,10 @@ class WaveLandings:
             return None
         nodes: Mask = case.may & possible.at(outcomes.options[0])
         if kept is None:
-            return nodes
+            return OpenNodes(nodes, outcomes.ends)
         # A pin may open nodes that no filter accepted before, so how good these are is not known yet.
         wanted = possible.outcomes.best(as_planned=self._is_as_planned(case))
-        return nodes & kept if are_alike(coupled, outcomes.ends, wanted) else None
+        return OpenNodes(nodes & kept, outcomes.ends) if are_alike(coupled, outcomes.ends, wanted) else None
 
     def _by_scores(self, possible: PossibleNodes, shut: Mask) -> Mask | None:
         """The nodes that may have the highest score; None if not certain, or if one is not as good."""
@@ -203,8 +213,8 @@ class WaveLandings:
             if (plain and int(nodes.sum()) > 1) or not inside.any() or (inside & ~good).any():
                 continue
             open_now = self._open(possible, kept=inside, pin=nodes)
-            if open_now is not None and open_now.any():
-                yield Landing(case.move, "pinned", open_now, place, place)
+            if open_now is not None and open_now.nodes.any():
+                yield Landing(case.move, "pinned", open_now.nodes, place, place, ends=open_now.ends)
 
     def _cordoned(self, possible: PossibleNodes, good: Mask) -> Iterator[Landing]:
         """The landing with the wrong nodes cordoned, if these are few."""
@@ -213,9 +223,9 @@ class WaveLandings:
         if not 0 < int(wrong.sum()) <= effort.MOST_CORDONED:
             return
         open_now = self._open(possible, kept=case.may & ~wrong)
-        if open_now is not None and open_now.any() and not (open_now & ~good).any():
-            cordon = tuple(np.flatnonzero(wrong).tolist())
-            yield Landing(case.move, "cordoned", open_now, self._places.named(open_now), cordon=cordon)
+        if open_now is not None and open_now.nodes.any() and not (open_now.nodes & ~good).any():
+            place, cordon = self._places.named(open_now.nodes), tuple(np.flatnonzero(wrong).tolist())
+            yield Landing(case.move, "cordoned", open_now.nodes, place, cordon=cordon, ends=open_now.ends)
 
     def _together(self, several: Sequence[PossibleNodes], closed: Sequence[Mask]) -> dict[Move, Landing]:
         """The landings of several moves with the same coupled constraints: all by filters, or none."""
@@ -238,7 +248,6 @@ class WaveLandings:
             nodes = case.may & coupled.nodes_at(options, on_nodes, one.unsure)
             if (nodes & shut).any() or case.move.pod in self._preferences.again:
                 return {}
-            found[case.move] = Landing(
-                case.move, "filters", nodes, self._places.of(nodes, shut, case.template)
-            )
+            place = self._places.of(nodes, shut, case.template)
+            found[case.move] = Landing(case.move, "filters", nodes, place, ends=outcomes.ends)
         return found

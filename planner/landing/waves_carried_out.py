@@ -19,10 +19,8 @@ from itertools import product
 
 import numpy as np
 
-from planner.landing.constraint_status import OccupancyHistogram, Option
-from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, wave_outcomes
+from planner.landing.coupled_constraints import CoupledConstraints
 from planner.landing.landing import Landing, LandingContradiction, NodeSets
-from planner.landing.replacements import certain_counts
 from planner.landing.room import UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
@@ -181,13 +179,10 @@ class WavesCarriedOut:
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
         scenarios = self._scenarios.after([one.move for one in wave if one.kind == "scores"])
-        couplings: dict[CoupledConstraints, list[Landing]] = {}
-        for landing in wave:
-            coupled = self._coupled[self._trial.template(landing.move.pod)]
-            couplings.setdefault(coupled, []).append(landing)
-        for coupled, landings in couplings.items():
-            coupled.histograms = self._ends(coupled, landings)
-        done = [replace(landing, move=self._nominal(landing)) for landing in wave]
+        couplings = {self._coupled[self._trial.template(one.move.pod)]: one.ends for one in wave}
+        for coupled, ends in couplings.items():
+            coupled.histograms = ends
+        done = [replace(landing, move=self._nominal(landing), ends=frozenset()) for landing in wave]
         follows = self._follow(scenarios, done)
         for landing in (one for one in done if int(one.nodes.sum()) > 1):
             move, template = landing.move, self._trial.template(landing.move.pod)
@@ -217,36 +212,6 @@ class WavesCarriedOut:
         self.room.in_scenarios.clear()
         return False
 
-    def _ends(
-        self, coupled: CoupledConstraints, landings: Sequence[Landing]
-    ) -> frozenset[OccupancyHistogram]:
-        """All histograms that landings may lead to; a landing by scores comes alone."""
-        leaving_pods = [self._restricted(landing, coupled) for landing in landings]
-        if landings[0].kind == "scores":
-            gone = [coupled.left(histogram, leaving_pods[0]) for histogram in coupled.histograms]
-            return frozenset(
-                coupled.landed(histogram, leaving_pods[0].template, option)
-                for histogram in gone
-                for option in coupled.options(histogram, leaving_pods[0])
-            )
-        outcomes = wave_outcomes(coupled, leaving_pods, _somewhere)
-        if outcomes is None:
-            raise LandingContradiction("a wave that was judged to hold does not")
-        return outcomes.ends
-
-    def _restricted(self, landing: Landing, coupled: CoupledConstraints) -> LeavingPod:
-        """The leaving pod of a landing, with the restriction of that landing."""
-        move, template = landing.move, self._trial.template(landing.move.pod)
-        leaving = LeavingPod.of(move, template, coupled)
-        if landing.kind == "filters":
-            return leaving
-        unsure = np.zeros_like(landing.nodes)
-        for uncertain in self.room.of(coupled.templates):
-            unsure |= uncertain.nodes
-        on_nodes = certain_counts(self.room, coupled, [(template, move.source)])
-        restriction = coupled.restriction(landing.nodes, on_nodes, unsure, self._pin(landing))
-        return replace(leaving, restriction=restriction)
-
     def _pin(self, landing: Landing) -> Mask | None:
         """The nodes that a pin names."""
         if landing.pin is None:
@@ -268,8 +233,3 @@ class WavesCarriedOut:
         move = replace(landing.move, target=int(found[np.argmax(totals[found])]))
         self._timeline.put(move, Phase.LANDED)
         return move
-
-
-def _somewhere(number: int, histogram: OccupancyHistogram, options: frozenset[Option]) -> bool:
-    """Room was checked when the wave was judged."""
-    return True

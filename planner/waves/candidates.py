@@ -218,7 +218,10 @@ class Candidates:
         pins = any(landing.kind == "pinned" for landing in known.values())
         scores = self.work <= effort.SCORED or any(landing.kind == "scores" for landing in known.values())
         judged = self._judge(wave, within, Considered(pins=pins, scores=scores), known)
-        return [found for found in judged if found is not None and self._keeps(found, known)]
+        landings = [found for found in judged if found is not None]
+        # Moves with the same coupled constraints hold together or not at all.
+        lost = {self._coupling(found.move.pod) for found in landings if not self._keeps(found, known)}
+        return [found for found in landings if self._coupling(found.move.pod) not in lost]
 
     def _judge(
         self,
