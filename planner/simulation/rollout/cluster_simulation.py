@@ -45,7 +45,7 @@ class PodChange(Enum):
 class ClusterSimulation:
     """Pods, the nodes that they run on, and the reference scheduler between them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a simulation begins with
         self,
         problem: Problem,
         doubles: Mapping[int, int],
@@ -53,15 +53,19 @@ class ClusterSimulation:
         *,
         preemption: bool,
         seed: int | None,
+        terminating_end: bool = False,
     ) -> None:
-        """`doubles` has for every pod that may go the one that takes its place; `absent` are yet to come."""
+        """`doubles` has for every pod that may go the one that takes its place; `absent` are yet to come.
+
+        With `terminating_end` pods that are Terminating from the start end in time.
+        """
         self.problem = problem
         self.now = 0.0
         """Seconds since the apply."""
         self._by_chance = seed is not None
         self.random = random.Random(f"timeline {seed}")
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
-        told = _are_terminating(problem)
+        told = _are_terminating(problem) & terminating_end
         # What is Terminating from the start holds its room itself.
         ending = {pod: pod for pod in np.flatnonzero(told).tolist()}
         self._doubles = {**doubles, **ending}

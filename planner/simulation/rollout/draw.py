@@ -46,7 +46,12 @@ class Begun:
 def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
     """The simulation as the snapshot has it, and the controllers that will act."""
     simulation = ClusterSimulation(
-        prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed
+        prepared.problem,
+        prepared.doubles,
+        prepared.absent,
+        preemption=preemption,
+        seed=seed,
+        terminating_end=True,
     )
     simulation.go_on_starting()
     pace = Pace(seed)
