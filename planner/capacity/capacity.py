@@ -16,6 +16,7 @@ from planner.capacity.sets import count_sets
 from planner.capacity.walk import walked
 from planner.documents.capacity import Capacity, SetCapacity, WorkloadCapacity
 from planner.problem.problem import Problem
+from planner.proof.clock import is_stop_requested
 from planner.simulation.simulate import remarks
 from planner.whatif.autoscaling import misdirected
 from planner.whatif.named import workload_named
@@ -54,11 +55,14 @@ def capacity(  # noqa: PLR0913 - the options of the command
     if best:
         rows, unfinished = with_best(answers, rows, time_limit, stop_event)
         sought = sought or ("the best placements" if unfinished else None)
+    copies = None if sets is None else _sets(cluster, sets, survive, stop_event)
+    if copies is not None and not copies.exact and is_stop_requested(stop_event):
+        sought = sought or "room for more copies"
     document = Capacity(
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
         autoscalers=tuple(at_maximum(cluster)) if autoscalers else (),
-        sets=None if sets is None else _sets(cluster, sets, survive),
+        sets=copies,
         kubernetes=problem.kubernetes.document,
         notes=tuple(
             dict.fromkeys(
@@ -108,15 +112,20 @@ def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
     return [*(chosen or every).values()]
 
 
-def _sets(cluster: Cluster, manifests: Snapshot, key: str | None) -> SetCapacity:
+def _sets(
+    cluster: Cluster, manifests: Snapshot, key: str | None, stop_event: threading.Event | None
+) -> SetCapacity:
     """How many copies, or the least over all domains of the key."""
     if key is None:
-        return count_sets(cluster, manifests)
+        return count_sets(cluster, manifests, stop_event)
     counted = [
-        count_sets(remove_nodes(cluster, f"{key}={domain}"), manifests).model_copy(update={"lost": domain})
+        count_sets(remove_nodes(cluster, f"{key}={domain}"), manifests, stop_event).model_copy(
+            update={"lost": domain}
+        )
         for domain in _domains(cluster, key)
     ]
-    return min(counted, key=lambda found: found.more)
+    # What is exact is the least of all, whatever those that are not come to.
+    return min(counted, key=lambda found: (found.more, not found.exact))
 
 
 def _domains(cluster: Cluster, key: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, replace
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import count, islice
 from typing import Any
 
@@ -18,25 +19,32 @@ from models.snapshot import Snapshot
 from planner.capacity.replicas import limits
 from planner.documents.capacity import SetCapacity
 from planner.problem.problem import Problem
+from planner.proof.clock import is_stop_requested, report_best
 from planner.scheduler.scheduler import Scheduler
 
 #: So many copies are tried at first, and so many times more where all of them were placed.
-_FIRST, _MORE = 4, 4
+_FIRST, _MORE = 1, 4
 #: What all copies would share, or be in the way of each other with.
 _NOT_COPIED = ("nodes", "persistent_volumes", "csi_nodes", "volume_attachments")
 
 
-def count_sets(cluster: Cluster, manifests: Snapshot) -> SetCapacity:
-    """How many whole copies are placed one after the other, none of which evicts a pod."""
+def count_sets(
+    cluster: Cluster, manifests: Snapshot, stop_event: threading.Event | None = None
+) -> SetCapacity:
+    """How many whole copies are placed one after the other, none of which evicts a pod.
+
+    After a stop, and where more pods than can be made would fit, so many at least.
+    """
     _refuse(manifests)
-    copies = _FIRST
-    while True:
-        found, pods = _placed(cluster, manifests, copies)
-        if found is not None:
-            return found
-        if copies * pods >= MOST_NEW_PODS:
-            return SetCapacity(pods=pods, more=copies)
-        copies *= _MORE
+    found, copies, most = SetCapacity(pods=0, more=0, exact=False), _FIRST, _FIRST
+    while not found.exact and copies > found.more and not is_stop_requested(stop_event):
+        attempt = _Attempt.of(cluster, manifests, copies, stop_event)
+        if attempt is None:
+            break
+        most = max(1, MOST_NEW_PODS // attempt.made)
+        found = max(found, attempt.counted(stop_event), key=lambda told: (told.more, told.exact))
+        copies = min(copies * _MORE, most)
+    return found
 
 
 def _refuse(manifests: Snapshot) -> None:
@@ -48,37 +56,81 @@ def _refuse(manifests: Snapshot) -> None:
         )
 
 
-def _placed(cluster: Cluster, manifests: Snapshot, copies: int) -> tuple[SetCapacity | None, int]:
-    """The answer where a copy does not fit, and the pods of one copy."""
-    more, own = cluster, list[set[str]]()
-    for number in islice(_free_numbers(cluster, manifests), copies):
-        copy = copied(manifests, number)
-        more = applied(more, copy)
-        own.append(_namespaces(copy))
-    more = reconcile(more)
-    problem = Problem(more)
-    number_of = {name: number for number, names in enumerate(own) for name in names}
-    scheduler = Scheduler(problem)
-    scheduler.restore_nominations(scheduler.queue)
-    pods_by_copy: list[list[int]] = [[] for _ in range(copies + 1)]
-    for pod in scheduler.queue:
-        pods_by_copy[number_of.get(problem.pods[pod].namespace, -1) + 1].append(pod)
-    if not pods_by_copy[1]:
-        made = any(problem.pods[pod].namespace in own[0] for pod in range(len(problem.pods)))
-        none = "no pod asks for a scheduler that has a profile here" if made else "the manifests make no pods"
-        raise InputError([f"--set: {none}"])
-    for number, pods in enumerate(pods_by_copy):
-        for pod in pods:
-            decision = scheduler.take(pod)
-            scheduler.state.forget_history()
-            if number and (decision.node is None or decision.victims):
-                limited = limits(scheduler, decision)
-                name = problem.pods[pod].key
-                found = SetCapacity(
-                    pods=len(pods), more=number - 1, pod=name, message=decision.message, limited_by=limited
-                )
-                return found, len(pods)
-    return None, len(pods_by_copy[1])
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The cluster with so many copies, before any of them is placed."""
+
+    problem: Problem
+    scheduler: Scheduler
+    #: The pods in the queue: those that wait already, then those of each copy.
+    pods_by_copy: Sequence[Sequence[int]]
+    #: The pods that a copy makes, in the queue or not.
+    made: int
+
+    @classmethod
+    def of(
+        cls, cluster: Cluster, manifests: Snapshot, copies: int, stop_event: threading.Event | None
+    ) -> _Attempt | None:
+        """The copies applied, and the pods that controllers make of them; None after a stop."""
+        several = [copied(manifests, number) for number in islice(_free_numbers(cluster, manifests), copies)]
+        if is_stop_requested(stop_event):
+            return None
+        more = reconcile(applied(cluster, _together(several)))
+        if is_stop_requested(stop_event):
+            return None
+        problem = Problem(more)
+        copy_of = {name: number for number, copy in enumerate(several, 1) for name in _namespaces(copy)}
+        scheduler = Scheduler(problem)
+        scheduler.restore_nominations(scheduler.queue)
+        pods_by_copy: list[list[int]] = [[] for _ in range(copies + 1)]
+        for pod in scheduler.queue:
+            pods_by_copy[copy_of.get(problem.pods[pod].namespace, 0)].append(pod)
+        made = sum(copy_of.get(pod.namespace) == 1 for pod in problem.pods)
+        if not pods_by_copy[1]:
+            none = (
+                "no pod asks for a scheduler that has a profile here"
+                if made
+                else "the manifests make no pods"
+            )
+            raise InputError([f"--set: {none}"])
+        return cls(problem, scheduler, pods_by_copy, made)
+
+    def counted(self, stop_event: threading.Event | None) -> SetCapacity:
+        """The copies that are placed before one is not; not exact where all are, or after a stop."""
+        size = len(self.pods_by_copy[1])
+        for number, pods in enumerate(self.pods_by_copy):
+            report_best(f"{max(0, number - 1)} copies")
+            for pod in pods:
+                if is_stop_requested(stop_event):
+                    return SetCapacity(pods=size, more=max(0, number - 1), exact=False)
+                decision = self.scheduler.take(pod)
+                self.scheduler.state.forget_history()
+                if number and (decision.node is None or decision.victims):
+                    return SetCapacity(
+                        pods=len(pods),
+                        more=number - 1,
+                        pod=self.problem.pods[pod].key,
+                        message=decision.message,
+                        limited_by=limits(self.scheduler, decision),
+                    )
+        return SetCapacity(pods=size, more=len(self.pods_by_copy) - 1, exact=False)
+
+
+def _together(copies: Sequence[Snapshot]) -> Snapshot:
+    """All copies as one set of manifests; what has no namespace is there once."""
+    several: dict[str, Any] = {
+        field.name: (
+            *first,
+            *(item for copy in copies[1:] for item in getattr(copy, field.name) if _is_copied(item)),
+        )
+        for field in fields(copies[0])
+        if isinstance(first := getattr(copies[0], field.name), tuple)
+    }
+    return replace(copies[0], **several)
+
+
+def _is_copied(item: object) -> bool:
+    return isinstance(item, NamespacedObject | Namespace)
 
 
 def _free_numbers(cluster: Snapshot, manifests: Snapshot) -> Iterator[int]:

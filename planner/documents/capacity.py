@@ -59,6 +59,9 @@ class SetCapacity(DocumentPart):
     more: int
     """So many copies are placed one after the other without evicting a pod; of one more a pod is left without
     a node."""
+    exact: bool = True
+    """Whether one more was tried. False after Ctrl-C, and where more than 200,000 pods would have to be made:
+    `more` copies fit at least."""
     lost: str | None = None
     """With --survive, the domain whose loss leaves the least."""
     pod: str = ""

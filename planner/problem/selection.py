@@ -100,10 +100,11 @@ class LabelIndex:
         self._templates = templates
         self._before = before
         self._first = 0 if before is None else len(before._templates)
-        self._carrying: dict[tuple[str, str], list[int]] = defaultdict(list)
+        # By label, and then by namespace: many namespaces may have workloads with the same labels.
+        self._carrying: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, template in enumerate(templates[self._first :], start=self._first):
             for label in template.labels.items():
-                self._carrying[label].append(number)
+                self._carrying[label][template.namespace].append(number)
 
     def matched(self, selection: Selection) -> Iterator[int]:
         """The positions of the templates that the selection matches, ascending."""
@@ -115,10 +116,18 @@ class LabelIndex:
         candidates: Iterable[int] = range(self._first, len(self._templates))
         if anchor is not None:
             key, values = anchor
-            candidates = sorted(n for value in set(values) for n in self._carrying.get((key, value), ()))
+            candidates = sorted(
+                n for value in set(values) for n in self._with((key, value), selection.namespaces)
+            )
         for number in candidates:
             if selection.matches(self._templates[number]):
                 yield number
+
+    def _with(self, label: tuple[str, str], namespaces: frozenset[str] | None) -> Iterator[int]:
+        """The templates that have a label, in these namespaces."""
+        there = self._carrying.get(label, {})
+        for namespace in there if namespaces is None else namespaces:
+            yield from there.get(namespace, ())
 
 
 T = TypeVar("T")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from models import Cluster
 from models.errors import InputError
 from planner import capacity, simulate
+from planner.proof.clock import SEARCH_PROGRESS, SearchProgress
 from tests import seeds
 from tests.cli.manifests import deployment, node, pod
 
@@ -88,6 +91,60 @@ def test_no_copy_comes_to_a_namespace_that_is_there() -> None:
     found = capacity(Cluster.from_objects([*nodes, there, alone]), sets=parts).sets
     assert found is not None
     assert (found.more, found.pod.partition("/")[0]) == (3, "shop-6")
+
+
+def test_more_pods_than_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: where more copies were tried than pods can be made, the answer was exit code 2."""
+    for module in ("planner.capacity.sets", "models.controllers.expand"):
+        monkeypatch.setattr(import_module(module), "MOST_NEW_PODS", 20)
+    large, small = node("a1", "a", cpu="100"), node("a1", "a", cpu="1")
+    for size, most in ((3, 6), (7, 2), (15, 1)):
+        parts = Cluster.from_objects([deployment("web", size, cpu="100m")], partial=True)
+        found = capacity(Cluster.from_objects([large]), sets=parts).sets
+        assert found is not None
+        assert (found.more, found.exact, found.pod) == (most, False, "")
+        short = capacity(Cluster.from_objects([small]), sets=parts).sets
+        assert short is not None
+        assert (short.more, short.exact) == (10 // size, True)
+
+
+def test_what_is_known_after_a_stop() -> None:
+    """What went wrong: Ctrl-C was not looked at, however long it took."""
+    stop = threading.Event()
+    parts = Cluster.from_objects([deployment("web", 2, cpu="100m")], partial=True)
+    objects = [node("a1", "a", cpu="2"), node("b1", "b", cpu="4")]
+    token = SEARCH_PROGRESS.set(_Stopping(stop, "3 copies"))
+    try:
+        found = capacity(Cluster.from_objects(objects), sets=parts, stop_event=stop)
+    finally:
+        SEARCH_PROGRESS.reset(token)
+    assert found.sets is not None
+    assert (found.cut, found.sets.more, found.sets.exact, found.sets.pods) == (True, 3, False, 2)
+
+
+class _Stopping(SearchProgress):
+    """Stops a search that says so much."""
+
+    def __init__(self, stop: threading.Event, at: str) -> None:
+        self._stop, self._at = stop, at
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "best" and value == self._at:
+            self._stop.set()
+
+
+def test_with_a_zone_lost_a_stop_says_what_is_sure() -> None:
+    """Of a zone that was not counted nothing is known."""
+    stop = threading.Event()
+    stop.set()
+    parts = Cluster.from_objects([deployment("web", 2, cpu="100m")], partial=True)
+    objects = [node("a1", "a"), node("b1", "b")]
+    found = capacity(
+        Cluster.from_objects(objects), sets=parts, survive="topology.kubernetes.io/zone", stop_event=stop
+    )
+    assert found.sets is not None
+    assert (found.cut, found.sets.more, found.sets.exact) == (True, 0, False)
 
 
 @pytest.mark.parametrize("parts", [[node("x")], []])

@@ -47,8 +47,9 @@ def _verdict(document: Capacity) -> Iterator[Block]:
         yield VerdictBlock(f"{short} of {of} cannot be at the maximum{together}.", "bad")
     if found is not None:
         copies = "copy" if found.more == 1 else "copies"
+        many_copies = f"at least {found.more}" if not found.exact else found.more or "no"
         when = f" when {found.lost} is lost" if found.lost else ""
-        text = f"There is room for {found.more or 'no'} {copies} of {counted(found.pods, 'pod')} each{when}."
+        text = f"There is room for {many_copies} {copies} of {counted(found.pods, 'pod')} each{when}."
         yield Sentence(text) if short else VerdictBlock(text, "good" if found.more else "warning")
     elif not short:
         yield _of_workloads(document)
