@@ -9,6 +9,7 @@ Cordoned: the few other nodes that pass the filters are cordoned until the repla
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +22,11 @@ from planner.landing.coupled_constraints import (
     are_alike,
     wave_outcomes,
 )
-from planner.landing.landing import Considered, Landing, LandingPreferences, NodeSets
+from planner.landing.landing import Considered, Landing, LandingContradiction, LandingPreferences, NodeSets
 from planner.landing.replacements import PossibleNodes, Replacements, certain_counts
-from planner.landing.room import Replacement, WaveRoom
-from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
-from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
+from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
+from planner.landing.tie_break_scenarios import Scenario, TieBreakScenarios, interchangeable_nodes
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import move_effort as effort
 
@@ -57,8 +58,6 @@ class WaveLandings:
         self._scored: set[int] = set()
         self.room = WaveRoom(timeline.trial)
         self._cases = Replacements(timeline, self.room)
-        #: Carries out a wave.
-        self.commit = WavesCarriedOut(timeline, couplings, self.room, self._scenarios).commit
 
     def precompute(self, moves: Iterable[Move]) -> None:
         """Compute scores in advance for moves that are likely to be judged by them."""
@@ -251,3 +250,57 @@ class WaveLandings:
             place = self._places.of(nodes, shut, case.template)
             found[case.move] = Landing(case.move, "filters", nodes, place, ends=outcomes.ends)
         return found
+
+    # A wave that is carried out
+
+    def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
+        """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
+        scenarios = self._scenarios.after([one.move for one in wave if one.kind == "scores"])
+        couplings = {self._coupled[self._trial.template(one.move.pod)]: one.ends for one in wave}
+        for coupled, ends in couplings.items():
+            coupled.histograms = ends
+        done = [replace(landing, move=self._nominal(landing), ends=frozenset()) for landing in wave]
+        follows = self._follow(scenarios, done)
+        for landing in (one for one in done if int(one.nodes.sum()) > 1):
+            move, template = landing.move, self._trial.template(landing.move.pod)
+            self.room.add(UncertainReplacement(template, landing.nodes, move.pod, move.target))
+            if follows and landing.kind == "scores":
+                self.room.in_scenarios.add(move.pod)
+        for coupled in couplings:
+            if all(one.pod in self.room.in_scenarios for one in self.room.of(coupled.templates)):
+                numbers = range(self._scenarios.number)
+                on_nodes = (self._scenarios.counts(number, coupled) for number in numbers)
+                coupled.histograms = frozenset(map(coupled.seen, on_nodes))
+        self._trial.state.forget_history()
+        return done
+
+    def _follow(self, scenarios: list[Scenario] | None, done: Sequence[Landing]) -> bool:
+        """Go on with these scenarios; False if ties are followed no longer: there are too many of them.
+
+        A node on which a replacement is for certain is not interchangeable any more.
+        """
+        self._scenarios.become(scenarios)
+        certain = [one.move.target for one in done if one.kind != "scores" and int(one.nodes.sum()) == 1]
+        apart = [self._scenarios.tell_apart(node) for node in certain]
+        if scenarios is not None and all(apart):
+            return True
+        self._scenarios.become(None)
+        self.room.in_scenarios.clear()
+        return False
+
+    def _nominal(self, landing: Landing) -> Move:
+        """Apply a landing after all earlier ones; its move, to the best node of the smallest name."""
+        trial, template = self._trial, self._trial.template(landing.move.pod)
+        self._timeline.put(landing.move, self._timeline.own_phases(landing.move)[0])
+        feasible, totals = trial.choice(template, landing.cordon)
+        open_now = feasible.mask
+        if landing.pin is not None:
+            open_now = trial.open_to(template, self._places.mask(landing.pin))
+        nodes = landing.nodes & open_now
+        elsewhere = landing.kind in {"filters", "cordoned"} and (feasible.mask & ~landing.nodes).any()
+        if elsewhere or not nodes.any():
+            raise LandingContradiction("a replacement lands where it was ruled out")
+        found = np.flatnonzero(nodes)
+        move = replace(landing.move, target=int(found[np.argmax(totals[found])]))
+        self._timeline.put(move, Phase.LANDED)
+        return move

@@ -1,9 +1,8 @@
-"""What waves lead to that are carried out: counts, room and tie-breaks that may be the case.
+"""Every way in which ties of scores may have been broken so far.
 
-`TieBreakScenarios` has every way in which ties of scores may have been broken so far.  Scores depend on more
-than counts and room, so they are computed in each of these scenarios, one by one.  Scenarios that differ only
-in which of several interchangeable nodes got a pod count as one: the scheduler treats these nodes alike, so
-everything afterwards is the same with the nodes permuted.
+Scores depend on more than counts and room, so they are computed in each of these scenarios.  Scenarios that
+differ only in which of several interchangeable nodes got a pod count as one: the scheduler treats these nodes
+alike, so everything afterwards is the same with the nodes permuted.
 
 With soft constraints to repair, two clusters after the loss of a zone need no pin; with a single scenario 98
 replacements are pinned, and 77 where interchangeable nodes are told apart.
@@ -13,15 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from itertools import product
 
 import numpy as np
 
 from planner.landing.coupled_constraints import CoupledConstraints
-from planner.landing.landing import Landing, LandingContradiction, NodeSets
-from planner.landing.room import UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import move_effort as effort
@@ -157,79 +153,3 @@ def _asks_for(trial: TrialCluster, template: int, names: Iterable[str]) -> bool:
     preferred = affinity.node_affinity.preferred if affinity is not None and affinity.node_affinity else ()
     asked = repr((preferred, trial.problem.cluster.scheduler_config))
     return "metadata.name" in asked or any(name in asked for name in names)
-
-
-class WavesCarriedOut:
-    """Carries out waves on a timeline; room, coupled constraints and scenarios follow."""
-
-    def __init__(
-        self,
-        timeline: EvictionTimeline,
-        couplings: Mapping[int, CoupledConstraints],
-        room: WaveRoom,
-        scenarios: TieBreakScenarios,
-    ) -> None:
-        self.room = room
-        self._timeline = timeline
-        self._trial = timeline.trial
-        self._coupled = couplings
-        self._scenarios = scenarios
-        self._places = NodeSets(timeline.trial)
-
-    def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
-        """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
-        scenarios = self._scenarios.after([one.move for one in wave if one.kind == "scores"])
-        couplings = {self._coupled[self._trial.template(one.move.pod)]: one.ends for one in wave}
-        for coupled, ends in couplings.items():
-            coupled.histograms = ends
-        done = [replace(landing, move=self._nominal(landing), ends=frozenset()) for landing in wave]
-        follows = self._follow(scenarios, done)
-        for landing in (one for one in done if int(one.nodes.sum()) > 1):
-            move, template = landing.move, self._trial.template(landing.move.pod)
-            self.room.add(UncertainReplacement(template, landing.nodes, move.pod, move.target))
-            if follows and landing.kind == "scores":
-                self.room.in_scenarios.add(move.pod)
-        for coupled in couplings:
-            if all(one.pod in self.room.in_scenarios for one in self.room.of(coupled.templates)):
-                on_nodes = (
-                    self._scenarios.counts(number, coupled) for number in range(self._scenarios.number)
-                )
-                coupled.histograms = frozenset(map(coupled.seen, on_nodes))
-        self._trial.state.forget_history()
-        return done
-
-    def _follow(self, scenarios: list[Scenario] | None, done: Sequence[Landing]) -> bool:
-        """Go on with these scenarios; False if ties are followed no longer: there are too many of them.
-
-        A node on which a replacement is for certain is not interchangeable any more.
-        """
-        self._scenarios.become(scenarios)
-        certain = [one.move.target for one in done if one.kind != "scores" and int(one.nodes.sum()) == 1]
-        apart = [self._scenarios.tell_apart(node) for node in certain]
-        if scenarios is not None and all(apart):
-            return True
-        self._scenarios.become(None)
-        self.room.in_scenarios.clear()
-        return False
-
-    def _pin(self, landing: Landing) -> Mask | None:
-        """The nodes that a pin names."""
-        if landing.pin is None:
-            return None
-        static = self._trial.plan(self._trial.template(landing.move.pod)).static
-        return self._places.mask(landing.pin) & static
-
-    def _nominal(self, landing: Landing) -> Move:
-        """Apply a landing after all earlier ones; its move, to the best node of the smallest name."""
-        trial, template = self._trial, self._trial.template(landing.move.pod)
-        self._timeline.put(landing.move, self._timeline.own_phases(landing.move)[0])
-        feasible, totals = trial.choice(template, landing.cordon)
-        pin = self._pin(landing)
-        nodes = landing.nodes & (feasible.mask if pin is None else trial.open_to(template, pin))
-        elsewhere = landing.kind in {"filters", "cordoned"} and (feasible.mask & ~landing.nodes).any()
-        if elsewhere or not nodes.any():
-            raise LandingContradiction("a replacement lands where it was ruled out")
-        found = np.flatnonzero(nodes)
-        move = replace(landing.move, target=int(found[np.argmax(totals[found])]))
-        self._timeline.put(move, Phase.LANDED)
-        return move
