@@ -165,21 +165,15 @@ class Openings:
         return known[int(of[np.lexsort((of, np.where(alone, size[of], -size[of]), ~alone))[0]])]
 
 
-class Chained:
-    """The neighbourhood of chains: after an exchange, or after the moves before."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-
-    def improve(self, best: Found) -> Found:
-        """Better moves as long as something is still broken."""
-        it, before = self._evaluator, best[0]
-        starts: Sequence[Callable[[], Sequence[Move]]] = (Exchanges(it).repair, lambda: before)
-        for start in starts:
-            if best[1]["hardExcess"] == it.floor["hardExcess"] or it.meter.over():
-                break
-            best = it.best((best, it.of(Chains(it, start()).repair())))
-        return best
+def repaired_in_chains(evaluator: Evaluator, best: Found) -> Found:
+    """The neighbourhood of chains: after an exchange, else after the moves before."""
+    it, before = evaluator, best[0]
+    starts: Sequence[Callable[[], Sequence[Move]]] = (Exchanges(it).repair, lambda: before)
+    for start in starts:
+        if best[1]["hardExcess"] == it.floor["hardExcess"] or it.meter.over():
+            break
+        best = it.best((best, it.of(Chains(it, start()).repair())))
+    return best
 
 
 class Chains:

@@ -26,69 +26,62 @@ if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
 
 
-class ModelOfAllNodes:
-    """The neighbourhood of all moves that lead to a solution of the model."""
+def modelled(evaluator: Evaluator, best: Found) -> Found:
+    """The neighbourhood of all moves that lead to a solution of the model; the bounds it proves are kept.
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
+    Where moves do not keep what the solver promised, those of a model that also asks what the scheduler
+    asks of pods that come: without it one cluster of 32 loses its proof.
+    """
+    it, region, tried = evaluator, Regions(evaluator).exact(), [best]
+    for assumes in (), (Assumption.NOTHING_WORSE,):
+        shift = _shift(it, region, arriving=bool(assumes))
+        if shift is None:
+            continue
+        it.learn(chained(it.stages, proved_by(shift, it.stages), "a model of all nodes", *assumes))
+        found = _in_order(it, shift)
+        # Of equally good moves the ones from the stricter model.
+        tried.insert(1, found)
+        best = it.best(tried)
+        done = all(found[1][name] == value for name, value in shift.values.items())
+        if done or not it.is_open(best) or it.meter.over():
+            break
+    return best
 
-    def improve(self, best: Found) -> Found:
-        """Better moves than the best so far, if the solver finds any; it keeps the bounds that are proved.
 
-        Where moves do not keep what the solver promised, those of a model that also asks what the scheduler
-        asks of pods that come: without it one cluster of 32 loses its proof.
-        """
-        it, region, tried = self._evaluator, Regions(self._evaluator).exact(), [best]
-        for assumes in (), (Assumption.NOTHING_WORSE,):
-            shift = self._shift(region, arriving=bool(assumes))
-            if shift is None:
-                continue
-            bounds = proved_by(shift, it.stages)
-            it.learn(chained(it.stages, bounds, "a model of all nodes", *assumes))
-            found = self._following(shift)
-            # Of equally good moves the ones from the stricter model.
-            tried.insert(1, found)
-            best = it.best(tried)
-            done = all(found[1][name] == value for name, value in shift.values.items())
-            if done or not it.is_open(best) or it.meter.over():
-                break
-        return best
+def _shift(evaluator: Evaluator, region: Region, *, arriving: bool) -> Shift | None:
+    """The best solution of the solver: first with the excess fixed at its lower bound."""
+    from planner.cpsat.moves import MoveModel
 
-    def _shift(self, region: Region, *, arriving: bool) -> Shift | None:
-        """The best solution of the solver: first with the excess fixed at its lower bound."""
-        from planner.cpsat.moves import MoveModel
+    it = evaluator
+    excess, work = it.floor["hardExcess"], effort.EXACT_REGION_WORK
+    if it.most is None:
+        model = MoveModel(region, hard_excess=excess, arriving=arriving)
+        shift = model.solve(it.stages[1:], it.meter.part(work), work)
+        if shift is not None:
+            known = {"hardExcess": excess}
+            return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
+    model = MoveModel(region, most_moves=it.most, arriving=arriving)
+    return model.solve(it.stages, it.meter.part(work), work)
 
-        it = self._evaluator
-        excess, work = it.floor["hardExcess"], effort.EXACT_REGION_WORK
-        if it.most is None:
-            model = MoveModel(region, hard_excess=excess, arriving=arriving)
-            shift = model.solve(it.stages[1:], it.meter.part(work), work)
-            if shift is not None:
-                known = {"hardExcess": excess}
-                return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
-        model = MoveModel(region, most_moves=it.most, arriving=arriving)
-        return model.solve(it.stages, it.meter.part(work), work)
 
-    def _following(self, shift: Shift) -> Found:
-        """The best moves from a solution; moves left over come first in the next attempt.
+def _in_order(evaluator: Evaluator, shift: Shift) -> Found:
+    """The best moves from a solution; moves left over come first in the next attempt.
 
-        Only the first attempt does without detours: other pods of a template, and temporary places.
-        """
-        it = self._evaluator
+    Only the first attempt does without detours: other pods of a template, and temporary places.
+    """
+    it, first = evaluator, dict[Key, int]()
+    it.set()
+    found = [it.of(())]
+    for attempt in range(effort.SEQUENCES_OF_MOVES):
         it.set()
-        found = [it.of(())]
-        first: dict[Key, int] = {}
-        for attempt in range(effort.SEQUENCES_OF_MOVES):
-            it.set()
-            order = MoveOrder(it.trial, it.movable, shift, first, detours=attempt > 0)
-            moves = order.run(it.meter.over)
-            if it.limits().allow(moves):
-                found.append(it.of(moves))
-            if not order.left or it.meter.over():
-                break
-            first |= dict.fromkeys(order.left, attempt)
-        it.set()
-        return it.best(found)
+        order = MoveOrder(it.trial, it.movable, shift, first, detours=attempt > 0)
+        moves = order.run(it.meter.over)
+        if it.limits().allow(moves):
+            found.append(it.of(moves))
+        if not order.left or it.meter.over():
+            break
+        first |= dict.fromkeys(order.left, attempt)
+    return it.best(found)
 
 
 #: A template, and a node that one of its pods leaves or comes to.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,15 +49,6 @@ class Judged:
     hard: tuple[int, ...]
     soft: int
     least: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementStep:
-    """A pod of a kind goes from one node to another."""
-
-    kind: int
-    source: int
-    target: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +104,13 @@ class Placements:
         soft = sum(constraint.excess() for constraint in self._soft)
         return Judged(excesses(self._hard), soft, sum(needs))
 
-    def occupied(self, placement: Placement) -> Iterable[int]:
-        """The positions in a placement at which pods are counted."""
-        return (place for place in range(len(self._now)) if placement[place])
+    def occupied(self, placement: Placement) -> Iterator[tuple[int, int]]:
+        """The positions in a placement at which pods are counted, and the weight of a move from there."""
+        weights = (kind.weight for kind in self.kinds for _ in range(self._nodes))
+        return ((place, weight) for place, weight in enumerate(weights) if placement[place])
 
-    def steps(self, placement: Placement, place: int) -> Iterator[tuple[PlacementStep, Placement]]:
-        """Every single move of a pod counted at position `place`, and the placement it leads to."""
+    def following(self, placement: Placement, place: int) -> Iterator[Placement]:
+        """The placements to which single moves of a pod counted at position `place` lead."""
         before = self.judged(placement).hard
         kind, source = divmod(place, self._nodes)
         gone = self._evicted(placement, place)
@@ -128,27 +121,27 @@ class Placements:
             return
         for target in hole.open_to:
             if target != source:
-                after, step = _with(gone, kind * self._nodes + target, 1), PlacementStep(kind, source, target)
-                if not _is_worse(self.judged(after).hard, before) and self._lands(placement, step):
-                    yield step, after
+                after = _with(gone, kind * self._nodes + target, 1)
+                if not _is_worse(self.judged(after).hard, before) and self._lands(placement, place, target):
+                    yield after
 
-    def _lands(self, placement: Placement, step: PlacementStep) -> bool:
+    def _lands(self, placement: Placement, place: int, target: int) -> bool:
         """Whether a replacement is certain to land on this node; always true without `landings`."""
         if self._landings is None:
             return True
         self._take(placement[: len(self._now)])
-        pod = self._placed[step.kind][step.source][-1]
-        return self._landings.of(Move(pod, step.source, step.target)) is not None
+        kind, source = divmod(place, self._nodes)
+        return self._landings.of(Move(self._placed[kind][source][-1], source, target)) is not None
 
-    def named(self, steps: Iterable[PlacementStep]) -> list[Move]:
-        """Steps from the start as moves of particular pods."""
-        node_of = {pod: int(self._trial.problem.node_of[pod]) for kind in self.kinds for pod in kind.pods}
-        moves: list[Move] = []
-        for step in steps:
-            pod = next(pod for pod in self.kinds[step.kind].pods if node_of[pod] == step.source)
-            node_of[pod] = step.target
-            moves.append(Move(pod, step.source, step.target))
-        return moves
+    def moves(self, path: Iterable[Placement]) -> Iterator[Move]:
+        """The moves of particular pods that lead from placement to placement, beginning at the start."""
+        node_of = self._trial.problem.node_of.tolist()
+        for before, after in pairwise(path):
+            change = [now - then for now, then in zip(after[: len(self._now)], before, strict=False)]
+            kind, source = divmod(change.index(-1), self._nodes)
+            pod = next(pod for pod in self.kinds[kind].pods if node_of[pod] == source)
+            node_of[pod] = change.index(1) % self._nodes
+            yield Move(pod, source, node_of[pod])
 
     def _evicted(self, placement: Placement, place: int) -> Placement | None:
         """The placement without one pod; None where a limit on evictions does not allow that."""
@@ -216,21 +209,13 @@ def _is_worse(after: Sequence[int], before: Sequence[int]) -> bool:
     return any(now > then for now, then in zip(after, before, strict=True))
 
 
-class TriedOut:
-    """The neighbourhood of all moves, and a proof where all have been tried."""
-
-    def __init__(self, evaluator: Evaluator, work: float | None = None) -> None:
-        """With so much work at most, if that is given."""
-        self._evaluator = evaluator
-        self._meter = evaluator.meter if work is None else evaluator.meter.step(work)
-        self._placements = Placements(evaluator)
-
-    def improve(self, best: Found) -> Found:
-        """The best moves that were found."""
-        it, search = self._evaluator, Exhaustive(self._placements, self._evaluator, best[1])
-        if search.run(self._meter):
-            it.learn(chained(it.stages, search.values, "trying out all moves", Assumption.NOTHING_WORSE))
-        return best if search.moves is None else (search.moves, search.values)
+def tried_out(evaluator: Evaluator, best: Found, meter: Meter | None = None) -> Found:
+    """The neighbourhood of all moves, and a proof where all have been tried, by another meter if given."""
+    search = Exhaustive(Placements(evaluator), evaluator, best[1])
+    if search.run(meter or evaluator.meter):
+        proved = chained(evaluator.stages, search.values, "trying out all moves", Assumption.NOTHING_WORSE)
+        evaluator.learn(proved)
+    return best if search.moves is None else (search.moves, search.values)
 
 
 class Exhaustive:
@@ -246,8 +231,8 @@ class Exhaustive:
         self._excess_stages, floor = before_moves, evaluator.floor
         self._floor = [floor[name] for name in before_moves]
         self._one_weight = len({kind.weight for kind in placements.kinds}) <= 1
-        #: By which step from which placement each was first reached, or with less weight in as many moves.
-        self._ways: dict[Placement, tuple[Placement, PlacementStep]] = {}
+        #: From which placement each was first reached, or with less weight in as many moves.
+        self._came_from: dict[Placement, Placement] = {}
         self._end: Placement | None = None
 
     def run(self, meter: Meter) -> bool:
@@ -278,20 +263,20 @@ class Exhaustive:
         for placement, so_far in layer.items():
             price = effort.PRICE_OF_PLACEMENT + effort.PRICE_OF_COUNT * len(placement)
             meter.spend(price)
-            for place in self._placements.occupied(placement):
+            for place, own_weight in self._placements.occupied(placement):
                 if meter.over():
                     return None
                 looked_at = self._placements.looked_at
-                for step, after in self._placements.steps(placement, place):
-                    weight = so_far + self._placements.kinds[step.kind].weight
-                    known = after in self._ways or after == start
+                weight = so_far + own_weight
+                for after in self._placements.following(placement, place):
+                    known = after in self._came_from or after == start
                     if after in found:
                         if weight >= found[after]:
                             continue
                     elif known or self._is_hopeless(after, depth):
                         continue
                     found[after] = weight
-                    self._ways[after] = placement, step
+                    self._came_from[after] = placement
                 meter.spend(price * (self._placements.looked_at - looked_at))
         return found
 
@@ -311,11 +296,10 @@ class Exhaustive:
 
     @property
     def moves(self) -> Sequence[Move] | None:
-        """The path to the best placement, with a pod for every step; None if the known moves are best."""
+        """The moves to the best placement; None if the known moves are best."""
         if self._end is None:
             return None
-        steps, end = list[PlacementStep](), self._end
-        while end != self._placements.start:
-            end, step = self._ways[end]
-            steps.append(step)
-        return self._placements.named(reversed(steps))
+        path = [self._end]
+        while path[-1] != self._placements.start:
+            path.append(self._came_from[path[-1]])
+        return [*self._placements.moves(reversed(path))]

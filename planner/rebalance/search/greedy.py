@@ -25,21 +25,21 @@ from planner.proof import move_effort as effort
 from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLimits, Found, OffNode, distance
 
 
-class Greedy:
+def repaired_one_by_one(evaluator: Evaluator, best: Found) -> Found:
     """The neighbourhood of moves that the scheduler makes by itself, or nearly so, one after the other."""
+    del best
+    broken = evaluator.trial.ledger.broken(evaluator.protections.kinds)
+    return evaluator.of([*Greedy(evaluator).moves(broken)])
+
+
+class Greedy:
+    """Moves that the scheduler makes by itself, or nearly so; each repairs a part of what is broken."""
 
     def __init__(self, evaluator: Evaluator, limits: EvictionLimits | None = None) -> None:
-        self._evaluator = evaluator
         self._trial = evaluator.trial
         self._state = evaluator.trial.state
         self._movable = evaluator.movable
         self.limits = evaluator.limits() if limits is None else limits
-
-    def improve(self, best: Found) -> Found:
-        """The moves that repair what is broken one by one."""
-        del best
-        it = self._evaluator
-        return it.of([*self.moves(it.trial.ledger.broken(it.protections.kinds))])
 
     def moves(self, constraints: Iterable[TrackedConstraint]) -> Iterator[Move]:
         """Moves until no move is an improvement; each is made when it is asked for."""

@@ -162,6 +162,12 @@ def _sites_of(codes: Codes, group: Codes) -> Mapping[int, list[int]]:
 _SOFT = "softExcess"
 
 
+def relaxed(evaluator: Evaluator, best: Found) -> Found:
+    """No other moves, but the tighter bounds of a relaxed model."""
+    evaluator.learn(LowerBounds(evaluator).relaxed(best[0]))
+    return best
+
+
 class LowerBounds:
     """Bounds for the moves that repair some groups of constraints."""
 
@@ -170,25 +176,19 @@ class LowerBounds:
         self._stages = evaluator.stages
         self._movable = evaluator.movable
 
-    def improve(self, best: Found) -> Found:
-        """No other moves, but the tighter bounds of a relaxed model, group by group.
+    def relaxed(self, best: Sequence[Move]) -> Iterator[Claim]:
+        """Claims by a relaxed model, group by group; by counting where that says as much as the moves have.
 
-        Groups in which counting says as much as the moves have are counted; in the others counting holds,
-        too, where nothing says that some excess remains.
+        Where nothing says that some excess of a group remains, counting holds, too.
         """
-        it = self._evaluator
-        counted = [self._counted(group) for group in it.groups]
-        it.set(best[0])
-        loose = [
-            self._achieved(group, best[0]) != least for group, least in zip(it.groups, counted, strict=True)
-        ]
-        it.set()
+        with self._evaluator.trial.after(best):
+            achieved = [self._achieved(group, best) for group in self._evaluator.groups]
         total = Counter(dict.fromkeys(self._stages, 0))
-        for group, is_loose, least in zip(it.groups, loose, counted, strict=True):
-            found = self._relaxed(group) if is_loose else {}
+        for group, values in zip(self._evaluator.groups, achieved, strict=True):
+            least = self._counted(group)
+            found = self._relaxed(group) if values != least else {}
             total.update(found if found.get("hardExcess") else least | Counter(found))
-        it.learn(chained(self._stages, total, "a relaxation without room"))
-        return best
+        return chained(self._stages, total, "a relaxation without room")
 
     def counted(self) -> Iterator[Claim]:
         """Claims by counting alone: of each group the moves that its most demanding constraint needs."""

@@ -21,9 +21,7 @@ the place of others serve where a domain cannot spare a pod; in the first try th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -31,48 +29,32 @@ from planner.landing.landing import PinPolicy
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline
 from planner.proof import move_effort as effort
-from planner.rebalance.search.chains import Chained
+from planner.rebalance.search.chains import repaired_in_chains
 from planner.rebalance.search.evaluation import Evaluator, Found, FoundMoves, Size, Values
-from planner.rebalance.search.exact import ModelOfAllNodes
-from planner.rebalance.search.exhaustive import Exhaustive, Placements, TriedOut
-from planner.rebalance.search.greedy import Greedy
-from planner.rebalance.search.regions import LowerBounds
+from planner.rebalance.search.exact import modelled
+from planner.rebalance.search.exhaustive import Exhaustive, Placements, tried_out
+from planner.rebalance.search.greedy import repaired_one_by_one
+from planner.rebalance.search.regions import LowerBounds, relaxed
+
+#: A way from the best moves so far to moves that may be better.  It may also learn what no moves can do
+#: better, and leaves the trial cluster as it likes.
+Neighbourhood = Callable[[Evaluator, Found], Found]
 
 
-class Neighbourhood(Protocol):
-    """A way from moves to better ones; it leaves the trial cluster as it likes."""
-
-    def improve(self, best: Found) -> Found:
-        """Moves that may be better than the best so far; it may also learn what no moves can do better."""
+def _previewed(evaluator: Evaluator, best: Found) -> Found:
+    work = effort.TINY_PREVIEW_WORK if evaluator.size is Size.TINY else effort.SMALL_PREVIEW_WORK
+    return tried_out(evaluator, best, evaluator.meter.step(work))
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A neighbourhood, what is looked for in it, and for which clusters it is used."""
-
-    make: Callable[[Evaluator], Neighbourhood]
-    sought: str
-    sizes: frozenset[Size]
-
-
-def _entry(make: Callable[[Evaluator], Neighbourhood], sought: str, *sizes: Size) -> _Entry:
-    return _Entry(make, sought, frozenset(sizes or Size))
-
-
-def _preview(evaluator: Evaluator) -> Neighbourhood:
-    tiny = evaluator.size is Size.TINY
-    return TriedOut(evaluator, effort.TINY_PREVIEW_WORK if tiny else effort.SMALL_PREVIEW_WORK)
-
-
-#: In the order in which they are used.
-NEIGHBOURHOODS: Sequence[_Entry] = (
-    _entry(Greedy, "moves that the scheduler makes by itself"),
-    _entry(Chained, "chains of moves that make room", Size.LARGE),
-    _entry(_preview, "better moves by trying out all of them", Size.TINY, Size.SMALL),
-    _entry(LowerBounds, "bounds on the moves"),
-    _entry(Chained, "chains of moves that make room", Size.SMALL),
-    _entry(ModelOfAllNodes, "better moves with a model of all nodes", Size.TINY, Size.SMALL),
-    _entry(TriedOut, "better moves by trying out all of them", Size.TINY),
+#: In the order in which they are used: what is looked for, and for which clusters.
+NEIGHBOURHOODS: Sequence[tuple[Neighbourhood, str, Collection[Size]]] = (
+    (repaired_one_by_one, "moves that the scheduler makes by itself", {*Size}),
+    (repaired_in_chains, "chains of moves that make room", {Size.LARGE}),
+    (_previewed, "better moves by trying out all of them", {Size.TINY, Size.SMALL}),
+    (relaxed, "bounds on the moves", {*Size}),
+    (repaired_in_chains, "chains of moves that make room", {Size.SMALL}),
+    (modelled, "better moves with a model of all nodes", {Size.TINY, Size.SMALL}),
+    (tried_out, "better moves by trying out all of them", {Size.TINY}),
 )
 
 
@@ -81,9 +63,11 @@ def find_moves(evaluator: Evaluator) -> FoundMoves:
     it = evaluator
     best = it.of(())
     it.learn(LowerBounds(it).counted())
-    for entry in (entry for entry in NEIGHBOURHOODS if it.size in entry.sizes):
-        it.meter.look_for(entry.sought)
-        best = it.best((best, entry.make(it).improve(best)))
+    for improved, sought, sizes in NEIGHBOURHOODS:
+        if it.size not in sizes:
+            continue
+        it.meter.look_for(sought)
+        best = it.best((best, improved(it, best)))
         it.tell(best)
         it.set()
         if not it.is_open(best) or it.meter.over():
