@@ -14,7 +14,7 @@ from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
 from planner.capacity.sets import count_sets
 from planner.capacity.walk import walked
-from planner.documents.capacity import Capacity, SetCapacity, WorkloadCapacity
+from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
 from planner.simulation.simulate import remarks
@@ -61,7 +61,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
     document = Capacity(
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
-        autoscalers=tuple(at_maximum(cluster)) if autoscalers else (),
+        autoscalers=_autoscalers(cluster, survive) if autoscalers else (),
         sets=copies,
         kubernetes=problem.kubernetes.document,
         notes=tuple(
@@ -126,6 +126,18 @@ def _sets(
     ]
     # What is exact is the least of all, whatever those that are not come to.
     return min(counted, key=lambda found: (found.more, not found.exact))
+
+
+def _autoscalers(cluster: Cluster, key: str | None) -> tuple[AutoscalerCapacity, ...]:
+    """All autoscalers at their maximum; of each the worst over all domains of the key."""
+    if key is None:
+        return tuple(at_maximum(cluster))
+    worst: dict[tuple[str, str], AutoscalerCapacity] = {}
+    for domain in _domains(cluster, key):
+        for found in at_maximum(remove_nodes(cluster, f"{key}={domain}")):
+            row, name = found.model_copy(update={"lost": domain}), (found.namespace, found.name)
+            worst[name] = max(worst.get(name, row), row, key=lambda row: (row.pending, row.alone))
+    return tuple(sorted(worst.values(), key=lambda row: (-row.pending, row.namespace, row.name)))
 
 
 def _domains(cluster: Cluster, key: str) -> list[str]:

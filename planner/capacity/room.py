@@ -94,6 +94,8 @@ def _by_node(plan: Plan) -> Ints:
 
 def _spread(rule: Rule, plan: Plan, room: Ints) -> Ints:
     """What one constraint leaves of the room, filled node by node."""
+    if not rule.counts.domains.any():
+        return np.zeros_like(room)
     codes, sums = rule.column.codes, rule.counts.sums().copy()
     room = np.where(codes >= 0, room, 0)
     by_domain = np.bincount(codes[codes >= 0], weights=room[codes >= 0], minlength=len(sums)).astype(np.int64)

@@ -47,6 +47,8 @@ class AutoscalerCapacity(DocumentPart):
     that are preempted and find no other node."""
     alone: int
     """The same when it is at its maximum alone: above 0 it can never get there."""
+    lost: str | None = None
+    """With --survive, the domain whose loss leaves the most pods pending."""
     message: str = ""
     """The scheduler's line about the first of them when all are at their maximum."""
 

@@ -313,6 +313,22 @@ def test_autoscalers_at_their_maximum(most: int, pending: int) -> None:
     )
 
 
+def test_autoscalers_at_their_maximum_without_any_one_zone() -> None:
+    """What went wrong: the loss of a zone was left out, and 0 pods were pending."""
+    nodes = [node("a1", zone="a", cpu="4"), node("b1", zone="b", cpu="2")]
+    (row,) = capacity(
+        cluster(*nodes, web(1, cpu="1"), autoscaler(5)), autoscalers=True, survive=ZONE
+    ).autoscalers
+    assert (row.pending, row.alone, row.lost) == (3, 3, "a")
+
+
+def test_a_constraint_without_domains_leaves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: counted in bulk, a label that no node has was an internal error."""
+    monkeypatch.setattr(ROOM, "NODES_ONE_BY_ONE", 1)
+    (row,) = capacity(cluster(node("n1"), web(1, cpu="1", spread=[spread(ZONE, app="db")]))).workloads
+    assert row.more == 0
+
+
 def test_two_autoscalers_of_a_workload() -> None:
     """What went wrong: the last one's maximum counted, and nothing was pending."""
     one, other = autoscaler(9), autoscaler(4)

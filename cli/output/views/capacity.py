@@ -44,7 +44,8 @@ def _verdict(document: Capacity) -> Iterator[Block]:
     if short:
         together = "" if many == 1 else " together with the others"
         of = counted(many, "autoscaler")
-        yield VerdictBlock(f"{short} of {of} cannot be at the maximum{together}.", "bad")
+        lost = _lost(document)
+        yield VerdictBlock(f"{short} of {of} cannot be at the maximum{together}{lost}.", "bad")
     if found is not None:
         copies = "copy" if found.more == 1 else "copies"
         many_copies = f"at least {found.more}" if not found.exact else found.more or "no"
@@ -55,10 +56,14 @@ def _verdict(document: Capacity) -> Iterator[Block]:
         yield _of_workloads(document)
 
 
+def _lost(document: Capacity) -> str:
+    return f" when any one domain of {document.survive} is lost" if document.survive else ""
+
+
 def _of_workloads(document: Capacity) -> VerdictBlock:
     if not document.workloads:
         return VerdictBlock("No workload here has a number of replicas to raise.", "warning")
-    lost = f" when any one domain of {document.survive} is lost" if document.survive else ""
+    lost = _lost(document)
     if len(document.workloads) == 1:
         (row,) = document.workloads
         more = counted(row.more, "more replica") if row.more else "no more replicas"
@@ -95,7 +100,8 @@ def _sets(document: Capacity) -> Iterator[Section]:
 
 
 def _autoscalers(document: Capacity) -> Iterator[Section]:
-    heads = ("NAMESPACE", "AUTOSCALER", "WORKLOAD", "MAXIMUM", "PENDING", "ALONE")
+    without = ("WITHOUT",) if document.survive else ()
+    heads = ("NAMESPACE", "AUTOSCALER", "WORKLOAD", "MAXIMUM", "PENDING", "ALONE", *without)
     rows = rows_of([_scaler(row) for row in document.autoscalers])
     yield section("All autoscalers at their maximum", Table(heads, rows, noun="autoscaler"))
     messages = dict.fromkeys(row.message for row in document.autoscalers if row.message)
@@ -105,4 +111,5 @@ def _autoscalers(document: Capacity) -> Iterator[Section]:
 def _scaler(row: AutoscalerCapacity) -> list[Words]:
     pending = Cell(str(row.pending), "bad" if row.pending else "plain")
     alone = Cell(str(row.alone), "bad" if row.alone else "plain")
-    return [row.namespace, row.name, row.workload, str(row.max_replicas), pending, alone]
+    without = [] if row.lost is None else [row.lost]
+    return [row.namespace, row.name, row.workload, str(row.max_replicas), pending, alone, *without]
