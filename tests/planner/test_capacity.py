@@ -325,7 +325,7 @@ def test_autoscalers_at_their_maximum_without_any_one_zone() -> None:
 def test_a_constraint_without_domains_leaves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """What went wrong: counted in bulk, a label that no node has was an internal error."""
     monkeypatch.setattr(ROOM, "NODES_ONE_BY_ONE", 1)
-    (row,) = capacity(cluster(node("n1"), web(1, cpu="1", spread=[spread(ZONE, app="db")]))).workloads
+    (row,) = capacity(cluster(node("n1"), node("n2"), web(1, spread=[spread(ZONE, app="db")]))).workloads
     assert row.more == 0
 
 
