@@ -129,7 +129,7 @@ class LevelQuotas:
         """The pods of every domain in proportion to the weights of its cells."""
         inside = self._domain >= 0
         total = np.bincount(self._domain[inside], weights=weights[inside], minlength=len(self._pods))
-        per_weight = np.divide(self._pods, total, out=np.zeros_like(total), where=total > 0)
+        per_weight = np.divide(self._pods, total, out=np.zeros(len(total)), where=total > 0)
         shares: _Floats = weights * np.append(per_weight, 0.0)[self._domain]
         return shares
 
