@@ -148,7 +148,7 @@ def test_what_other_rules_refuse_is_left_to_the_models() -> None:
 
 
 def test_where_no_pod_fits_anywhere_there_are_no_quotas() -> None:
-    """What went wrong: `solve` on a large cluster ended with an internal error where all pods are too large."""
+    """What went wrong: on a large cluster `solve` ended with an internal error where no pod fits."""
     pods = [pod("large", cpu="2"), pod("larger", cpu="3")]
     _, quotas = _quotas(Pending(Problem(cluster(node("n1", cpu="1"), node("n2", cpu="1"), *pods))))
     assert not quotas
