@@ -66,7 +66,6 @@ HOPELESS = [
     ("affinity-100123", "default/p0006"),
     ("affinity-100270", "prod/p0004"),
     ("affinity-100375", "prod/p0005"),
-    ("soft-100059", "prod/p0006"),
     ("tight-100019", "default/p0003"),
 ]
 
