@@ -57,8 +57,12 @@ class NeighbourhoodSearch:
             is_full = best.promises(placement)
             found = self._better(placement, price, is_full=is_full)
             if found is not None:
-                placement, steps = found, self._in_order(found)
-                best.offer(steps)
+                ordered = self._in_order(found)
+                best.offer(ordered)
+                if len(ordered) < sum(found.values()):
+                    # A few nodes at a time, what has no order may promise more than any plan has.
+                    break
+                placement, steps = found, ordered
             elif is_full:
                 break
             else:

@@ -1,17 +1,18 @@
 """Large neighbourhood search of a batch: more pods, spread more evenly, a few nodes at a time."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
 from models import Cluster
 from planner.batch.goals import PlanShape, soft_goals
-from planner.batch.incumbent import Incumbent
+from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.neighbourhood_search import NeighbourhoodSearch
 from planner.batch.pending import Pending
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from planner.scheduler.order import Orderer, Step
+from planner.scheduler.order import Orderer, Placement, Step
 from tests import seeds
 from tests.builders import HOST, SOFT, claim, cluster, node, pod, spread, storage_class, volume
 from tests.planner.batch.nearly_full import nearly_full
@@ -58,6 +59,30 @@ def test_pods_with_volumes_stay_where_they_are() -> None:
     improved = _improved(found, *((f"web{number}", "n1") for number in range(3)), ("db", "n1"))
     assert ("db", "n1") in improved
     assert Counter(place for _, place in improved) == {"n1": 2, "n2": 2}
+
+
+class _Forgetful(Orderer):
+    """Finds an order for all pods of a placement but one."""
+
+    def follow(self, phases: Iterable[Placement], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
+        return super().follow(phases, waiting)[:-1]
+
+    def extend(self, steps: Sequence[Step], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
+        return list(steps)
+
+
+def test_what_has_no_order_is_no_plan() -> None:
+    """What went wrong: a placement that no order leads to beat the proved bound, an internal error."""
+    pods = [pod("small1", cpu="2"), pod("small2", cpu="2"), pod("large1", cpu="3"), pod("large2", cpu="3")]
+    pending = Pending(Problem(cluster(node("n1", cpu="5"), node("n2", cpu="5"), *pods)))
+    small = int(pending.problem.template_of[0])
+    known = [(small, 0), (small, 0)]
+    best = Incumbent(pending, (), None)
+    best.offer(known)
+    best.learn(Proof({"podsPlaced/0": 3}, {"podsPlaced/0": 3}, "a model"))
+    orderer = _Forgetful(pending.problem, pending.state, pending.frameworks)
+    NeighbourhoodSearch(pending, orderer, Meter.of(10.0)).improve(known, best)
+    assert len(best.steps or ()) == len(pods) - 1
 
 
 def test_full_nodes_are_spread_evenly() -> None:
