@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from planner.batch.goals import SpreadExcess, SpreadSkew
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import Rule, excess, skew
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
 
@@ -195,11 +195,11 @@ class NeighbourhoodSearch:
         for (template, _), pods in inside.items():
             there[template] += pods
         wanted = there + left
-        room = {number: _only(room, nodes) for number, room in pending.room(wanted).items()}
+        batch = Batch(pending.problem, wanted, pending.room_on(nodes, wanted))
         profiles = [(filters, own & wanted.keys()) for filters, own in pending.profiles()]
-        model = BatchModel(Batch(pending.problem, wanted, room), profiles, brief=True)
+        model = BatchModel(batch, profiles, brief=True)
         work = self._effort.once_work
-        model.at_least(self._by_priority(there))
+        model.at_least(pending.by_priority(there))
         touched = [rule for rule in self._rules if wanted.keys() & rule.tally.members.keys()]
         placed = sum(model.counts.placed(number) for number in wanted) if left else 0
         cost = excess(model.counts, touched) - price * placed
@@ -208,16 +208,3 @@ class NeighbourhoodSearch:
             goals.append(Goal(SpreadSkew.name, skew(model.counts, touched), False, work, open=True))
         found = model.solve(goals, inside if left else None, self._meter)
         return None if found is None else found.phases[0]
-
-    def _by_priority(self, wanted: Mapping[int, int]) -> Counter[int]:
-        found = Counter[int]()
-        for number, pods in wanted.items():
-            found[self._pending.priority(number)] += pods
-        return found
-
-
-def _only(amounts: Ints, nodes: Collection[int]) -> Ints:
-    """Amounts of some nodes, and zero on all others."""
-    found, chosen = np.zeros_like(amounts), sorted(nodes)
-    found[chosen] = amounts[chosen]
-    return found

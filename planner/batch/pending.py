@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -155,6 +155,19 @@ class Pending:
         """For every template the most of its wanted pods that each node could take, as the state is now."""
         fitting: ArrayCache[Ints | None] = ArrayCache(self.problem.nodes.size)
         return {number: self._room(number, wanted, fitting) for number in wanted}
+
+    def room_on(self, nodes: Collection[int], wanted: Mapping[int, int]) -> dict[int, Ints]:
+        """The same on some nodes, and none on all others."""
+        chosen = np.zeros(self.problem.nodes.size, np.int32)
+        chosen[sorted(nodes)] = 1
+        return {number: room * chosen for number, room in self.room(wanted).items()}
+
+    def by_priority(self, pods: Mapping[int, int]) -> Counter[int]:
+        """So many pods of every template, by priority."""
+        found = Counter[int]()
+        for number, count in pods.items():
+            found[self.priority(number)] += count
+        return found
 
     def _room(self, number: int, wanted: Mapping[int, int], fitting: ArrayCache[Ints | None]) -> Ints:
         plan = self.framework(number).plan(self.template(number))

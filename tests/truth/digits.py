@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tests.truth import manifests
+from tests.truth.bare_pods import named_after
 from tests.truth.manifests import Labels, Object
 from tests.truth.search_profiles import Profile, defaulted, profile_of, profiles_of
 
@@ -91,7 +92,7 @@ class Digits:
             if item["kind"] in ("ReplicaSet", "Job") and (above := manifests.controller(item))
         }
         self.pods = [item for item in found if item["kind"] == "Pod" and self._takes_part(item)]
-        self._alike = manifests.named_after(self.pods, found)
+        self._alike = named_after(self.pods, found)
         self.budgets = self._budgets()
         self.kinds = self._kinds()
         self.every = (1 << len(self.nodes)) - 1

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.truth import wide
 from tests.truth.agreement import Walk
 from tests.truth.claims import judge
 from tests.truth.findings import CORRECT
-from tests.truth.large_paths import PATHS, lowered
+from tests.truth.large_paths import PATHS, SOLVE_PATHS, lowered
 from tests.truth.manifests import Object, complete
 from tests.truth.oracle import Oracle
 
@@ -79,6 +80,14 @@ def test_lowered_thresholds_are_put_back(path: str) -> None:
     with lowered(path):
         assert getattr(effort, name) == value
     assert getattr(effort, name) == before != value
+
+
+@pytest.mark.parametrize("path", SOLVE_PATHS)
+def test_what_large_batches_are_told_is_true(path: str) -> None:
+    """No false proof and no plan that breaks where large batches go; neighbourhoods are searched, too."""
+    for seed in seeds.seeds(12):
+        found = judge(replace(wide.draw(seed, "solve"), effort=SOLVE_PATHS[path]))
+        assert not found.faults.keys() & CORRECT, f"seed {seed}: {found.findings}"
 
 
 def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,15 +67,11 @@ class Neighbourhoods:
                 wanted[number] += pods
                 del outside[number, node]
         mark = self._bind(outside)
-        batch = Batch(
-            self._pending.problem, wanted, self._room(wanted, nodes), running=self._there(wanted, nodes)
-        )
+        room, there = self._pending.room_on(nodes, wanted), self._there(wanted, nodes)
+        batch = Batch(self._pending.problem, wanted, room, running=there)
         model = BatchModel(batch, [(f, own & wanted.keys()) for f, own in self._pending.profiles()])
         self._pending.state.rollback(mark)
-        placed: Counter[int] = Counter()
-        for number, count in wanted.items():
-            placed[self._pending.priority(number)] += count
-        model.at_least(placed)
+        model.at_least(self._pending.by_priority(wanted))
         found = model.solve(
             [model.moves(self._meter.effort.evictions.nearby_once_work, open=True)], None, self._meter
         )
@@ -101,9 +97,6 @@ class Neighbourhoods:
 
     def _nodes_of(self, number: int) -> Collection[list[int]]:
         return self._pending.running.get(number, {}).values()
-
-    def _room(self, wanted: Counter[int], nodes: Collection[int]) -> dict[int, Ints]:
-        return {number: self._only(room, nodes) for number, room in self._pending.room(wanted).items()}
 
     def _there(self, wanted: Counter[int], nodes: Collection[int]) -> dict[int, Ints]:
         return {
