@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from cli.main import run
+from tests.cli.manifests import deployment, lopsided, node, write
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +56,21 @@ def planner(capsys: pytest.CaptureFixture[str]) -> Planner:
 @pytest.fixture(autouse=True)
 def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def clusters(tmp_path: Path) -> Path:
+    """One that is well, one with a broken constraint, and a file that is no snapshot."""
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    write(folder / "well.json", node("a1", "a"), node("b1", "b"), deployment("web", 2))
+    write(folder / "lopsided.json", *lopsided())
+    (folder / "broken.yaml").write_text("kind: [")
+    return folder
+
+
+@pytest.fixture
+def zones(tmp_path: Path) -> str:
+    """Three zones of one small node, and a Deployment."""
+    objects = [*(node(f"{zone}1", zone, cpu="1") for zone in "abc"), deployment("web", 3)]
+    return write(tmp_path / "zones.json", *objects)

@@ -1,0 +1,95 @@
+"""`planner sweep` and `planner fleet` as processes: a full disk, Ctrl-C, a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from planner.documents.fleet import Sweep
+from tests.cli.conftest import INTERRUPTIBLE
+
+SECONDS = 60
+
+
+def test_a_full_disk_costs_no_row(clusters: Path, tmp_path: Path) -> None:
+    """What cannot be kept is said, the answers are there."""
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
+        "from cli.main import main; main()"
+    )
+    words = [
+        "fleet",
+        "check",
+        "--snapshots",
+        str(clusters),
+        "--resume",
+        str(tmp_path / "kept"),
+        "-o",
+        "jsonl",
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-c", limited, *words], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert len(ended.stdout.splitlines()) == 3
+    assert "not all answers are kept: file too large" in ended.stderr.replace("\n  ", " ")
+    assert not [*(tmp_path / "kept").iterdir()]
+
+
+def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
+    """And says how to go on; no process is left."""
+    kept = tmp_path / "kept"
+    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..1500", "--resume", str(kept)]
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, *words, "-o", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        until = time.monotonic() + SECONDS
+        while not (kept.exists() and any(kept.iterdir())) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+    assert out, err
+    document = Sweep.model_validate(json.loads(out))
+    assert process.returncode == 3
+    assert len(document.rows) == 1500
+    assert 0 < document.totals.well < 1500
+    assert "the same command goes on" in err
+    while _is_left(process.pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _is_left(group: int) -> bool:
+    """Whether a process of this group runs."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_killed_planner_leaves_no_worker(zones: str, tmp_path: Path) -> None:
+    """Nobody waits for their answers."""
+    kept = tmp_path / "kept"
+    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..1500", "--resume", str(kept)]
+    with subprocess.Popen(
+        [sys.executable, "-c", "from cli.main import main; main()", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        until = time.monotonic() + SECONDS
+        while not (kept.exists() and any(kept.iterdir())) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.kill()
+    while _is_left(process.pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)
