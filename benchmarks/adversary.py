@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from models import Cluster, InputError
 from models.errors import PlannerError
 from planner import rebalance, solve
-from tests.truth import generator, plain, preempting, wide
+from tests.truth import generator, merged, plain, preempting, wide
 from tests.truth.adversary.failures import KINDS, Failure
 from tests.truth.adversary.placements import against_placement
 from tests.truth.adversary.plans import Verdict, against_moves
@@ -38,7 +38,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "rebalance --may-cordon": {"cordon": True},
     "solve --allow-moves": {"allow_moves": True},
 }
-DRAWS = {"mixed": generator.draw, "plain": plain.draw, "preempting": preempting.draw, "wide": wide.draw}
+DRAWS = {
+    "merged": merged.draw,
+    "mixed": generator.draw,
+    "plain": plain.draw,
+    "preempting": preempting.draw,
+    "wide": wide.draw,
+}
 _MOST_TRIALS = 300
 
 

@@ -252,7 +252,7 @@ def names_on(live: ControlPlane, on: str) -> list[str]:
 @pytest.mark.parametrize("name", ["TERM", "KILL"])
 def test_interrupted_while_it_waits(live: ControlPlane, tmp_path: Path, name: str) -> None:
     """The next start finds what the first one evicted still terminating, and waits for that first."""
-    full_zone(live, linger=10, grace=20)
+    full_zone(live, linger=30, grace=40)
     script = planned(live, tmp_path, "rebalance")
     with watched(live) as happened:
         number = signal.Signals[f"SIG{name}"]

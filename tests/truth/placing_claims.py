@@ -58,7 +58,7 @@ def judge_with_claims(case: Case, time_limit: float, found: Judgement) -> Iterat
     plan = solve(cluster, time_limit=time_limit, allow_moves=moves, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
-    yield from (Finding("invalid", problem) for problem in _replayed(cluster, plan))
+    yield from (Finding("invalid", problem) for problem in replayed(cluster, plan))
     stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
     priorities = [int(stage.name.removeprefix(PODS_PLACED)) for stage in stages]
     started = time.perf_counter()
@@ -110,7 +110,7 @@ def placing_findings(
     tiny: TinyCluster, cluster: Cluster, plan: PlacementPlan, found: Judgement, softer: SoftStages | None
 ) -> Iterator[Finding]:
     """What is wrong with a plan and its claims; with moves there are no softer stages."""
-    problems = list(_replayed(cluster, plan))
+    problems = list(replayed(cluster, plan))
     yield from (Finding("invalid", problem) for problem in problems)
     search = Placing(tiny, moves=softer is None, every=softer is not None)
     end = _end(tiny, plan)
@@ -191,7 +191,7 @@ def _end(tiny: TinyCluster, plan: PlacementPlan) -> State:
     return state
 
 
-def _replayed(cluster: Cluster, plan: PlacementPlan) -> Iterator[str]:
+def replayed(cluster: Cluster, plan: PlacementPlan) -> Iterator[str]:
     """Steps that the planner's own scheduler does not accept at their turn."""
     scheduler = Scheduler(Problem(cluster), preemption=False)
     problem, state = scheduler.problem, scheduler.state

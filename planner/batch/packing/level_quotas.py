@@ -25,6 +25,8 @@ from planner.scheduler.order import Placement
 _Floats = NDArray[np.float64]
 #: Keeps a quotient finite; what is divided is 0 then.
 _TINY = np.finfo(np.float64).tiny
+#: Pods divided by the exponential of this are still finite.
+_LOWEST = -600.0
 
 
 class LevelQuotas:
@@ -118,7 +120,7 @@ class LevelQuotas:
             meter.spend(PRICE_OF_TURN + PRICE_OF_NUMBER * self._taken.size)
             costs = np.einsum("trc,rc->tc", relative, prices)
             least = np.where(self._open, costs, np.inf).min(axis=1, keepdims=True)
-            shares = self._in_proportion(self._room * np.exp(np.minimum(least - costs, 0.0)))
+            shares = self._in_proportion(self._room * np.exp(np.clip(least - costs, _LOWEST, 0.0)))
             load = np.einsum("trc,tc->rc", self._taken, shares)
             if (load <= enough).all():
                 return shares

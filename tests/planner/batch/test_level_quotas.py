@@ -5,6 +5,7 @@ from random import Random
 
 import numpy as np
 
+from models import Cluster
 from planner import solve
 from planner.batch.goals import SpreadExcess
 from planner.batch.packing.level_quotas import LevelQuotas
@@ -16,6 +17,8 @@ from planner.proof.meter import Meter
 from planner.scheduler.order import Placement
 from tests import seeds
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term
+from tests.truth import merged
+from tests.truth.large_paths import SOLVE_PATHS
 
 ZONES = ("a", "b", "c")
 #: Cores and memory in Gi: one shape is short of either.
@@ -152,3 +155,9 @@ def test_where_no_pod_fits_anywhere_there_are_no_quotas() -> None:
     pods = [pod("large", cpu="2"), pod("larger", cpu="3")]
     _, quotas = _quotas(Pending(Problem(cluster(node("n1", cpu="1"), node("n2", cpu="1"), *pods))))
     assert not quotas
+
+
+def test_prices_far_apart_are_no_overflow() -> None:
+    """Where one cell cost much more than another, a quotient was infinite, with a warning."""
+    found = Cluster.from_objects(merged.draw(8, "solve").objects)
+    assert solve(found, effort=SOLVE_PATHS["cells"], time_limit=5.0).steps

@@ -1,0 +1,36 @@
+"""Clusters too large to be searched: what one engine reaches, no other has proved to be out of reach."""
+
+import pytest
+
+from models import Cluster
+from planner import solve
+from tests import seeds
+from tests.truth import merged, rivals
+from tests.truth.rivals import judge_rivals
+
+
+@pytest.mark.parametrize("command", sorted({*merged.COMMANDS}))
+def test_no_claim_is_refuted(command: str) -> None:
+    """A fresh cluster for every command."""
+    for seed in seeds.seeds(1):
+        found = list(judge_rivals(merged.draw(seed, command, parts=2), 3.0))
+        assert not found, f"seed {seed}: {found}"
+
+
+def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planner that leaves all pods out, and says that this is proved, is beaten by pods in some order."""
+    case = merged.draw(next(seed for seed in range(100) if _places(seed)), "solve", parts=2)
+
+    def lazy(cluster: Cluster, **_: object) -> object:
+        plan = solve(cluster)
+        stages = tuple(
+            stage.model_copy(update={"value": 0, "bound": 0, "proved": True}) for stage in plan.objective
+        )
+        return plan.model_copy(update={"steps": (), "objective": stages})
+
+    monkeypatch.setattr(rivals, "solve", lazy)
+    assert {finding.fault for finding in judge_rivals(case, 3.0)} == {"false"}
+
+
+def _places(seed: int) -> bool:
+    return bool(solve(Cluster.from_objects(merged.draw(seed, "solve", parts=2).objects)).steps)
