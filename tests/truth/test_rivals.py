@@ -9,11 +9,10 @@ from tests.truth import merged, rivals
 from tests.truth.rivals import judge_rivals
 
 
-@pytest.mark.parametrize("command", sorted({*merged.COMMANDS}))
-def test_no_claim_is_refuted(command: str) -> None:
-    """A fresh cluster for every command."""
-    for seed in seeds.seeds(1):
-        found = list(judge_rivals(merged.draw(seed, command, parts=2), 3.0))
+def test_no_claim_is_refuted() -> None:
+    """Fresh clusters; the seed says which command is asked."""
+    for seed in seeds.seeds(2):
+        found = list(judge_rivals(merged.draw(seed, parts=2), 3.0))
         assert not found, f"seed {seed}: {found}"
 
 
