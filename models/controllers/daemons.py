@@ -24,13 +24,17 @@ _TOLERATED = {
 def pods_of_daemon_set(
     owner: DaemonSet, nodes: Sequence[Node], pods: Sequence[Pod], taken: set[str]
 ) -> Iterator[Pod]:
-    """The pods for the nodes that should have one and have none."""
+    """The pods for the nodes that should have one and have none.
+
+    One that is Terminating has to end first, unless with `maxSurge` two may run on a node.
+    """
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
         return
     spec = _as_daemon(template.spec)
     labels = {REVISION_LABEL: revision_of(pods) or stand_in_hash(owner, template)}
-    served = {node_meant(pod) for pod in pods if is_live(pod)}
+    waits = not owner.surge_of(1)
+    served = {node_meant(pod) for pod in pods if is_live(pod) or (waits and not pod.is_finished)}
     names = free_names(owner.name, owner.namespace, taken)
     for node in nodes:
         if node.name not in served and _should_run(spec, node):

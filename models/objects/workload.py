@@ -16,7 +16,7 @@ from models.objects.base import (
 from models.objects.ordinals import OrdinalRange, ordinals
 from models.objects.pod import PodTemplateSpec
 from models.objects.selectors import LabelSelector
-from models.objects.share import Share
+from models.objects.share import Share, pods_of_share
 from models.objects.storage import PersistentVolumeClaim
 from models.objects.strings import StringMap
 
@@ -236,6 +236,12 @@ class DaemonSet(NamespacedObject):
     metadata: WorkloadMeta
     spec: DaemonSetSpec = Field(default_factory=DaemonSetSpec)
     status: DaemonSetStatus = Field(default_factory=DaemonSetStatus)
+
+    def surge_of(self, nodes: int) -> int:
+        """On how many of so many nodes a second pod may run while its pods are replaced."""
+        strategy = self.spec.update_strategy
+        share = None if strategy.type == "OnDelete" else strategy.rolling_update.max_surge
+        return 0 if share is None else pods_of_share(share, nodes, round_up=True)
 
     @property
     def is_rolling(self) -> bool:

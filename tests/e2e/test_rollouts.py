@@ -248,6 +248,40 @@ def test_a_rollout_that_stops(live: ControlPlane) -> None:
     assert _by_zone(live, "web") == foreseen.ends[0].domains[ZONE]
 
 
+@pytest.mark.parametrize(
+    ("kind", "rolling", "stays"),
+    [
+        ("StatefulSet", {}, True),
+        ("DaemonSet", {}, True),
+        ("DaemonSet", {"maxSurge": 1, "maxUnavailable": 0}, False),
+    ],
+)
+def test_a_pod_that_is_terminating_before(
+    live: ControlPlane, kind: str, rolling: dict[str, int], stays: bool
+) -> None:
+    """What follows it is made when it has ended, and evicts none; beside it where a DaemonSet may surge."""
+    named = {"metadata": {"name": "important"}, "value": 1000}
+    important = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **named}
+    lingers: Manifest = {"annotations": {"stand-in/linger": "5"}, "terminationGracePeriodSeconds": 30}
+    web = workload("web", 1, kind=kind, cpu="2", priorityClassName="important", **lingers)
+    web["spec"]["updateStrategy"] = {"rollingUpdate": rolling}
+    if kind == "DaemonSet":
+        del web["spec"]["replicas"]
+    filler = workload("filler", 1, kind="ReplicaSet", cpu="2")
+    live.create(important, node("a1"), web, filler)
+    uids = {item["metadata"]["labels"]["app"]: item["metadata"]["uid"] for item in live.at_rest(2)}
+    dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))["items"]
+    (leaving,) = (item for item in dump if item["metadata"]["uid"] == uids["web"])
+    leaving["metadata"]["deletionTimestamp"] = leaving["metadata"]["creationTimestamp"]
+    foreseen = rollout(Cluster.from_objects(dump), Cluster.from_objects([web, filler], partial=True))
+    live.kubectl("delete", "pod", leaving["metadata"]["name"], "--wait=false")
+    wait_for("another pod", lambda: [item for item in live.pods("-l", "app=web") if is_ready(item)] or None)
+    _static(live)
+    (after,) = live.pods("-l", "app=filler")
+    assert (after["metadata"]["uid"] == uids["filler"]) is stays
+    assert (_row(foreseen, filler).least_ready == 1) is stays
+
+
 @pytest.mark.skipif(not _CASES, reason="ROLLOUTS=N says how many are drawn")
 def test_generated_rollouts(start: Callable[..., ControlPlane]) -> None:
     """The end is among 200 draws, and where it stops so is the scheduler's line, to the letter."""

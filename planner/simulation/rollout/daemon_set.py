@@ -6,7 +6,8 @@ ready itself; else the old one goes, as many as maxUnavailable allows, and pods 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from models.errors import InternalError
 from models.objects.share import pods_of_share
@@ -18,15 +19,29 @@ from planner.simulation.rollout.controllers import Due, PodRun
 class DaemonSetRun(PodRun):
     """The controller of one DaemonSet; nodes are named by the pods that are meant for them."""
 
-    def __init__(self, owner: DaemonSet, old: Mapping[str, int], new: Mapping[str, int]) -> None:
-        """For every node the pod that runs there, and for every node to be served the wanted one."""
+    def __init__(
+        self,
+        owner: DaemonSet,
+        old: Mapping[str, int],
+        new: Mapping[str, int],
+        terminating: Mapping[str, Sequence[int]],
+    ) -> None:
+        """For every node the pod that runs there, and for every node to be served the wanted one.
+
+        `terminating` are the pods of each node that were told to go before this begins.
+        """
         super().__init__([*old.values(), *new.values()])
-        self.owner, self.old, self.new = owner, old, new
+        self.owner, self.old, self.new, self._terminating = owner, old, new, terminating
 
     @property
     def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
         """One number for all of its pods."""
         return [(self.pods, self.owner.spec.min_ready_seconds)]
+
+    @property
+    def watched(self) -> Iterable[int]:
+        """All of its pods, and those that have to end before others come to their nodes."""
+        return chain(self.pods, *self._terminating.values())
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """Pods for nodes without one, away with those of nodes not to be served; then old ones go."""
@@ -74,7 +89,7 @@ class DaemonSetRun(PodRun):
     def _may_come(self, simulation: ClusterSimulation, node: str) -> bool:
         """Whether the pod of a node has ended; with maxSurge that is not waited for."""
         former = [pod for pod in (self.old.get(node), self.new.get(node)) if pod is not None]
-        return bool(self._surge) or not simulation.any_leaving(former)
+        return bool(self._surge) or not simulation.any_leaving([*former, *self._terminating.get(node, ())])
 
     def _in_any_order(self, simulation: ClusterSimulation) -> list[str]:
         """The nodes to be served; the controller has them in a map, and goes through it as it comes."""
@@ -84,18 +99,15 @@ class DaemonSetRun(PodRun):
 
     @property
     def _surge(self) -> int:
-        strategy = self.owner.spec.update_strategy
-        return 0 if strategy.type == "OnDelete" else self._margin(strategy.rolling_update.max_surge, 0)
-
-    def _margin(self, share: int | str | None, default: int) -> int:
-        return default if share is None else pods_of_share(share, len(self.new), round_up=True)
+        return self.owner.surge_of(len(self.new))
 
     def _update(self, simulation: ClusterSimulation, due: Due) -> None:
         if self._surge:
             self._with_surge(simulation, due, self._surge)
         else:
             share = self.owner.spec.update_strategy.rolling_update.max_unavailable
-            self._in_place(simulation, due, self._margin(share, 1))
+            unavailable = 1 if share is None else pods_of_share(share, len(self.new), round_up=True)
+            self._in_place(simulation, due, unavailable)
 
     def _in_place(self, simulation: ClusterSimulation, due: Due, unavailable: int) -> None:
         left = unavailable - sum(not self._is_available(simulation, node) for node in self.new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -169,7 +170,7 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
     more = {found.key: _may_come(found, most) - len(live[found.key]) for found in old}
     more[new.key] = _TURNOVER * most
     exists = bool(alike)
-    ending = [pod.key for found in old for pod in known.pods.of(found) if pod.node_name and _is_ending(pod)]
+    ending = [pod.key for found in old for pod in known.pods.of(found) if _is_ending(pod)]
     members = {}
     for found in (*old, new):
         keys = slots.of_template(found.spec.template, found, max(0, more.get(found.key, 0)))
@@ -196,7 +197,7 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
 
 
 def _is_ending(pod: Pod) -> bool:
-    return pod.is_terminating and not pod.is_finished
+    return bool(pod.node_name) and pod.is_terminating and not pod.is_finished
 
 
 def _may_come(old: ReplicaSet, most: int) -> int:
@@ -215,12 +216,14 @@ def _stateful_set(item: StatefulSet, before: Rolling | None, known: ClusterFacts
     wanted = {pod.name: pod for pod in pods_of_stateful_set(item, (), set())}
     names = [name for name in wanted if name not in there or there[name].key in old_ones]
     fresh = dict(zip(names, slots.take((wanted[name] for name in names), item), strict=True))
+    ending = [pod for pod in known.pods.of(item) if _is_ending(pod)]
 
     def run(index: Index, _: timedelta) -> StatefulSetRun:
         old = {_ordinal(name): index[pod.key] for name, pod in there.items()}
         new = {_ordinal(name): index[key] for name, key in fresh.items()}
         kept = {_ordinal(name): index[pod.key] for name, pod in there.items() if pod.key not in old_ones}
-        return StatefulSetRun(item, old, kept | new)
+        terminating = {_ordinal(pod.name): index[pod.key] for pod in ending}
+        return StatefulSetRun(item, old, kept | new, terminating)
 
     return Maker(item, run)
 
@@ -231,12 +234,16 @@ def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, sl
     wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
     nodes = [node for node in wanted if node not in there or there[node].key in old_ones]
     fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
+    ending = defaultdict[str, list[str]](list)
+    for pod in filter(_is_ending, known.pods.of(item)):
+        ending[pod.node_name or ""].append(pod.key)
 
     def run(index: Index, _: timedelta) -> DaemonSetRun:
         old = {node: index[pod.key] for node, pod in there.items()}
         new = {node: index[key] for node, key in fresh.items()}
         kept = {node: pod for node, pod in old.items() if node in wanted and node not in new}
-        return DaemonSetRun(item, old, kept | new)
+        terminating = {node: [index[key] for key in keys] for node, keys in ending.items()}
+        return DaemonSetRun(item, old, kept | new, terminating)
 
     return Maker(item, run)
 

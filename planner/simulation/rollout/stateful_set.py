@@ -18,16 +18,30 @@ from planner.simulation.rollout.controllers import Due, PodRun
 class StatefulSetRun(PodRun):
     """The controller of one StatefulSet."""
 
-    def __init__(self, owner: StatefulSet, old: Mapping[int, int], new: Mapping[int, int]) -> None:
-        """For every ordinal the pod that runs and the one that is wanted: the same where nothing changes."""
+    def __init__(
+        self,
+        owner: StatefulSet,
+        old: Mapping[int, int],
+        new: Mapping[int, int],
+        terminating: Mapping[int, int],
+    ) -> None:
+        """For every ordinal the pod that runs and the one that is wanted: the same where nothing changes.
+
+        `terminating` are pods that were told to go before this begins, and whose names are not free yet.
+        """
         super().__init__([*old.values(), *new.values()])
-        self.owner, self.old, self.new = owner, old, new
+        self.owner, self.old, self.new, self._terminating = owner, old, new, terminating
         self._fresh = frozenset(new.values())
 
     @property
     def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
         """One number for all of its pods."""
         return [(self.pods, self.owner.spec.min_ready_seconds)]
+
+    @property
+    def watched(self) -> Iterable[int]:
+        """All of its pods, and those that have to end before others of their names are made."""
+        return [*self.pods, *self._terminating.values()]
 
     @property
     def _wanted(self) -> range:
@@ -76,7 +90,7 @@ class StatefulSetRun(PodRun):
         return len(live) - new, new
 
     def _known(self) -> list[int]:
-        return sorted({*self.old, *self.new})
+        return sorted({*self.old, *self.new, *self._terminating})
 
     def _current(self, simulation: ClusterSimulation, ordinal: int) -> int | None:
         """The pod of an ordinal that is there, of whichever revision."""
@@ -84,7 +98,8 @@ class StatefulSetRun(PodRun):
         return next((pod for pod in found if pod is not None and simulation.alive[pod]), None)
 
     def _is_leaving(self, simulation: ClusterSimulation, ordinal: int) -> bool:
-        return simulation.any_leaving(table[ordinal] for table in (self.new, self.old) if ordinal in table)
+        tables = (self.new, self.old, self._terminating)
+        return simulation.any_leaving(table[ordinal] for table in tables if ordinal in table)
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """What lacks comes first, then what is too much goes, then what is old.

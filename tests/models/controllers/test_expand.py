@@ -189,6 +189,15 @@ def test_daemons_run_on_every_node_that_fits() -> None:
     assert wanted == ["plain", "cordoned", "preferred"]
 
 
+@pytest.mark.parametrize(("share", "made"), [(0, 0), ("0%", 0), (1, 1), ("10%", 1)])
+def test_a_daemon_pod_that_is_terminating_keeps_its_node(share: int | str, made: int) -> None:
+    """The next one was made beside it, and found its room taken; with maxSurge that is so."""
+    log = workload("DaemonSet", "log", updateStrategy={"rollingUpdate": {"maxSurge": share}})
+    leaving = pod("log-x", log, nodeName="n1")
+    leaving["metadata"]["deletionTimestamp"] = "2025-01-31T08:00:00Z"
+    assert len(new_pods(log, node("n1"), leaving)) == made
+
+
 def test_a_pending_daemon_pod_serves_its_node() -> None:
     """A daemon pod is known by its affinity before it is bound."""
     log, item = workload("DaemonSet", "log"), node("n1")

@@ -11,7 +11,8 @@ from planner import rollout
 from planner.documents.rollout import Rollout
 from planner.simulation.rollout.draw import begin
 from planner.simulation.rollout.prepare import prepare
-from tests.builders import LONG_AGO, ZONE, Object
+from planner.simulation.rollout.stateful_set import StatefulSetRun
+from tests.builders import LONG_AGO, ZONE, Object, replica, scaled
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
 
@@ -91,6 +92,37 @@ def test_recreate_waits_for_pods_that_are_terminating_in_the_snapshot() -> None:
             begun.timeline.run(1)
             assert not (simulation.leaving and simulation.alive[run.pods].any())
         assert run.completes(simulation)
+
+
+IN_ORDER: Object = {"kind": "StatefulSet"}
+PARALLEL: Object = {"kind": "StatefulSet", "podManagementPolicy": "Parallel"}
+ON_NODES: Object = {"kind": "DaemonSet"}
+SURGING: Object = {"kind": "DaemonSet", "updateStrategy": {"rollingUpdate": {"maxSurge": 1}}}
+
+
+@pytest.mark.parametrize(("spec", "ready"), [(IN_ORDER, 1), (PARALLEL, 1), (ON_NODES, 1), (SURGING, 0)])
+def test_what_follows_a_pod_that_is_terminating_in_the_snapshot(spec: Object, ready: int) -> None:
+    """Its name, or its node, is not free yet: the next pod was made at once, and evicted another for room."""
+    critical: Object = {"priorityClassName": "system-cluster-critical"}
+    item = web(1, cpu="2", constraints=[], pod=critical, **spec)
+    objects = changed(running(item, ["a1"], *zones("a")), "web-0", deletionTimestamp=LONG_AGO)
+    filler = scaled("ReplicaSet", "filler", 1, namespace="shop", cpu="2")
+    found = applied([*objects, filler, replica(filler, "filler-1", "a1")], filler, item)
+    assert found.completes
+    assert {row.workload: row.least_ready for row in found.workloads}["ReplicaSet/filler"] == ready
+
+
+def test_an_ordered_set_waits_for_a_pod_too_many_that_is_terminating() -> None:
+    """The next one goes when it has ended."""
+    objects = running(of_kind(3, "StatefulSet"), ["a1", "a1", "a1"], *zones("a"))
+    cluster = Cluster.from_objects(changed(objects, "web-2", deletionTimestamp=LONG_AGO))
+    begun = begin(prepare(cluster, manifests(of_kind(1, "StatefulSet"))), None, preemption=True)
+    (run,), simulation = begun.runs, begun.simulation
+    assert isinstance(run, StatefulSetRun)
+    assert not run.due(simulation)
+    for pod in [*simulation.leaving]:
+        simulation.end(pod)
+    assert run.due(simulation).gone == [run.old[1]]
 
 
 STARTING: Object = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
