@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
-from tests.e2e.control_plane import ControlPlane, wait_for
-from tests.e2e.manifests import HOSTNAME, budget, node, pod, workload
+import pytest
+
+from tests import builders
+from tests.builders import REQUIRED
+from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
+from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, pod, workload
 from tests.e2e.stories import carried_out, per_zone, planned, strike
 
 MARK = "planner/drain"
@@ -149,3 +153,22 @@ def test_a_budget_that_blocks_is_foreseen(live: ControlPlane) -> None:
     wait_for("the budget is counted", lambda: _is_counted(live, 3))
     assert not json.loads(live.planner("drain", "old1", "old2", "-o", "json").stdout)["blocked"]
     assert per_zone(live, "web")["a"] == 3
+
+
+@pytest.mark.parametrize(("kind", "place"), [("StatefulSet", "a2"), ("ReplicaSet", "b1")])
+def test_a_pod_of_a_stateful_set_is_made_when_the_old_one_has_ended(
+    live: ControlPlane, kind: str, place: str
+) -> None:
+    """Until then its anti-affinity would keep it out of the zone, and the emptier node is there."""
+    apart = {"podAntiAffinity": {REQUIRED: [builders.term(ZONE, "web")]}}
+    lingers: Manifest = {"annotations": {"stand-in/linger": "3"}, "terminationGracePeriodSeconds": 30}
+    live.create(node("a1"), workload("web", 1, kind=kind, affinity=apart, **lingers))
+    live.at_rest(1)
+    live.create(node("a2"), node("b1", zone="b"), pod("filler", cpu="3", nodeName="b1"))
+    live.at_rest(2)
+    foreseen = json.loads(live.planner("drain", "a1", "-o", "json").stdout)
+    live.kubectl("drain", "a1")
+    live.at_rest(2)
+    (after,) = live.pods("-l", "app=web")
+    (evicted,) = (row for step in foreseen["steps"] for row in step["evictions"])
+    assert after["spec"]["nodeName"] == evicted["lands"] == place

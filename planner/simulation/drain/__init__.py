@@ -191,10 +191,7 @@ class DrainRun:
 
     def _unreplaced(self, endless: Iterable[int]) -> Iterator[int]:
         """Pods of StatefulSets that do not end: their names are not free, so nothing comes in their place."""
-        for pod in endless:
-            owner = self._problem.pods[pod].metadata.controller
-            if owner is not None and owner.kind == "StatefulSet":
-                yield pod
+        return (pod for pod in endless if held.keeps_its_name(self._problem, pod))
 
     def best(self, stop_event: threading.Event | None, *, others: bool) -> DrainPlan:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""

@@ -88,6 +88,12 @@ def _refused(problem: Problem, pods: Sequence[int], reason: Reason, words: str) 
     return ((pod, reason, text) for pod in pods)
 
 
+def keeps_its_name(problem: Problem, pod: int) -> bool:
+    """Whether what comes in the pod's place has its name, and so only when it has ended."""
+    owner = problem.pods[pod].metadata.controller
+    return owner is not None and owner.kind == "StatefulSet"
+
+
 def without_end(problem: Problem, pods: Sequence[int]) -> Iterator[Held]:
     """The pods that stay Terminating once they are evicted."""
     for pod in pods:

@@ -6,7 +6,7 @@ becomes ready, which gives the budget back.  A replacement that tolerates the co
 another pod, and is not asked again.
 
 Old pods end when their replacements have been looked at; or, where they take their time, not before nothing
-else can happen.
+else can happen.  Of a StatefulSet the replacement is made when the old pod has ended.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import DrainEffort
+from planner.simulation.drain import held
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.held import Fates, Held
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -34,7 +35,7 @@ class Drained:
     stuck: dict[int, list[Held]] = field(default_factory=dict)
     """For every node that is not empty the pods that stay, and why."""
     not_created: list[int] = field(default_factory=list)
-    """Pods that come only when those of lower ordinals are ready, which they never are."""
+    """Pods whose turn has not come: in the end those of lower ordinals are never ready."""
     restless: bool = False
     """Whether pods evicted each other in a loop until it was given up."""
 
@@ -93,8 +94,8 @@ class Drain:
         for node in nodes:
             if node in self._fates.nodes:
                 known = self._found.stuck.setdefault(node, [])
-                told = {held[0] for held in known}
-                known += [held for held in self._fates.nodes[node] if held[0] not in told]
+                told = {one[0] for one in known}
+                known += [one for one in self._fates.nodes[node] if one[0] not in told]
         return self._found
 
     def _wave(self, nodes: Sequence[int]) -> list[int]:
@@ -146,14 +147,16 @@ class Drain:
 
     def _create(self) -> bool:
         """Have those pods made again whose turn it is; whether any is."""
-        held = self._found.not_created
-        made = [pod for pod in held if self._is_its_turn(pod)]
+        missing = self._found.not_created
+        made = [pod for pod in missing if self._is_its_turn(pod)]
         for pod in made:
-            held.remove(pod)
+            missing.remove(pod)
             self._simulation.create(self._fates.replaced.get(pod, pod))
         return bool(made)
 
     def _is_its_turn(self, pod: int) -> bool:
+        if self._simulation.is_leaving(pod) and held.keeps_its_name(self._simulation.problem, pod):
+            return False
         several, place = self._fates.in_order.get(pod, ((), 0))
         return all(map(self._is_back, several[:place]))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import Object, labelled, node, pod, workload
+from tests.builders import REQUIRED, ZONE, Object, labelled, node, pod, term, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import job, of_job
 from tests.planner.simulation.rollout.running import running, web, zones
@@ -87,6 +87,15 @@ def test_a_replacement_that_is_not_created_is_told_like_a_pending_one(
     assert plan.blocked == ()
     assert (plan.before.pending, plan.after.pending) == (0, 1)
     assert [(row.pods, row.message.startswith(line)) for row in plan.pending] == [(1, True)], plan.pending
+
+
+@pytest.mark.parametrize(("kind", "node"), [("StatefulSet", "a2"), ("ReplicaSet", "b1")])
+def test_the_pod_of_a_stateful_set_is_made_when_the_old_one_has_ended(kind: str, node: str) -> None:
+    """It has the same name.  It was made beside the old one, which kept it out of its own zone."""
+    apart = {"podAntiAffinity": {REQUIRED: [term(ZONE, "web")]}}
+    item = web(1, kind=kind, constraints=[], pod={"affinity": apart})
+    plan = drained(running(item, ["a1"], *zones("aab")), "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == [node]
 
 
 def test_no_pod_comes_for_one_of_an_ordinal_that_is_not_wanted() -> None:
