@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 # Settings that libraries read when they are imported: no search for pydantic plugins among all that is
 # installed, and no threads for linear algebra, which is not used. A small command takes a fifth less.
@@ -49,11 +49,12 @@ app = typer.Typer(
 )
 
 
-def complete(words: Sequence[str] | None = None) -> None:
+def complete(words: Sequence[str] | None = None) -> NoReturn:
     """The entry point of `kubectl_complete-planner`; `planner __complete` hands its words on."""
     from cli.input.complete import tell
 
-    tell(get_command(app), sys.argv[1:] if words is None else words)
+    found = sys.argv[1:] if words is None else words
+    sys.exit(ending(lambda: tell(get_command(app), found), verbose=False))
 
 
 def main() -> None:
@@ -66,7 +67,6 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)
     if sys.argv[1:2] == ["__complete"]:
         complete(sys.argv[2:])
-        return
     code = run(sys.argv[1:])
     gc.freeze()
     sys.exit(code)

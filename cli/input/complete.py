@@ -14,6 +14,7 @@ from typing import Any
 from cli.commands.completion import Shell
 from cli.input.known_names import KnownNames, contexts, in_cluster, in_files
 from cli.input.options import ScriptOutput, Shape
+from cli.output.outcome import write_lines
 
 _KINDS = {
     "CloneSet": "cloneset",
@@ -56,7 +57,7 @@ Answer = tuple[list[str], Then]
 def tell(group: Any, words: Sequence[str]) -> None:
     """Print what may stand for the last word of a command line of the program."""
     candidates, then = answer(group, list(words) or [""])
-    print("\n".join([*candidates, f":{then.value}"]))
+    write_lines([*candidates, f":{then.value}"])
 
 
 def answer(group: Any, words: Sequence[str]) -> Answer:

@@ -110,10 +110,11 @@ def test_head_of_a_sweep_says_nothing_else(tmp_path: Path) -> None:
         ("sweep", "check", "-f", "cluster.json", "--vary", "drain=each", "-o", "jsonl"),
         ("version",),
         ("--help",),
+        ("__complete", "simulate", "-"),
     ],
 )
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """What went wrong: a full disk was told as an internal error, to be reported."""
+    """What went wrong: a full disk was told as an internal error, to be reported, or as a traceback."""
     path = write(tmp_path / "cluster.json", *lopsided())
     arguments = [path if word == "cluster.json" else word for word in words]
     with open("/dev/full", "wb") as full:
