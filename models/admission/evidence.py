@@ -71,10 +71,10 @@ class Mutation:
     def _parts(self) -> Iterator[str]:
         yield from (f"container {item.name} is added" for side in _SIDES for item in self.added[side])
         for name, (expected, seen) in self.resources.items():
-            for resource, amount in seen.defaulted.items():
-                if (before := expected.defaulted.get(resource)) != amount:
-                    told = "nothing" if before is None else format_quantity(before)
-                    yield f"{name} requests {format_quantity(amount)} of {resource} instead of {told}"
+            for resource, before, now in _changes(expected.defaulted, seen.defaulted):
+                yield f"{name} requests {now or 'nothing'} of {resource} instead of {before or 'nothing'}"
+            for resource, before, now in _changes(expected.limits, seen.limits):
+                yield f"the {resource} limit of {name} is {now or 'none'} instead of {before or 'none'}"
         yield from (f"{item.key or 'everything'} is tolerated" for item in self.tolerations)
         yield from (f"node selector {key}={value}" for key, value in self.node_selector.items())
         if self.scheduler_name:
@@ -107,6 +107,14 @@ class Mutation:
             for side in ("requests", "limits")
         }
         return container.model_copy(update={"resources": container.resources.model_copy(update=update)})
+
+
+def _changes(expected: Mapping[str, int], seen: Mapping[str, int]) -> Iterator[tuple[str, str, str]]:
+    """Every resource of which the amounts differ, with both in words, empty where there is none."""
+    for name in sorted({*expected, *seen}):
+        if expected.get(name) != seen.get(name):
+            before, now = (format_quantity(side[name]) if name in side else "" for side in (expected, seen))
+            yield name, before, now
 
 
 def _moved(own: Mapping[str, int], expected: Mapping[str, int], seen: Mapping[str, int]) -> dict[str, int]:

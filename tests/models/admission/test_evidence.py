@@ -77,6 +77,11 @@ def evidence(cluster: Cluster) -> list[str]:
 
 CASES: list[tuple[Object, str]] = [
     ({"containers": [container(cpu="2")]}, "c requests 2 of cpu instead of 100m"),
+    ({"containers": [{"name": "c"}]}, "c requests nothing of cpu instead of 100m"),
+    (
+        {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}, "limits": {"cpu": "1"}}}]},
+        "the cpu limit of c is 1 instead of none",
+    ),
     ({"containers": [container(), container("proxy", "50m")]}, "container proxy is added"),
     ({"containers": [container()], "nodeSelector": {"pool": "a"}}, "node selector pool=a"),
     (
