@@ -138,7 +138,7 @@ def check(
     watch: options.Watch = False,
     metrics: options.Metrics = None,
     junit: options.JUnit = None,
-    output: options.Format = None,
+    output: options.PipelineFormat = None,
     report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
@@ -166,6 +166,8 @@ def check(
     from cli.output.scope import Scope
     from planner import check as audit
 
+    if survive and (junit or options.for_pipeline(output)):
+        raise typer.BadParameter("--survive has no --junit, -o github or -o gitlab")
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
 
     def look() -> Looked:
@@ -212,7 +214,7 @@ def simulate(
     no_preemption: options.NoPreemption = False,
     seed: options.Seed = None,
     junit: options.JUnit = None,
-    output: options.Format = None,
+    output: options.PipelineFormat = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,

@@ -56,7 +56,7 @@ def drain(
     delete_emptydir_data: DeleteEmptydirData = False,
     no_preemption: options.NoPreemption = False,
     junit: options.JUnit = None,
-    output: options.ScriptFormat = None,
+    output: options.PipelineScriptFormat = None,
     report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,

@@ -74,7 +74,7 @@ def rollout(
     prune: Prune = None,
     no_preemption: options.NoPreemption = False,
     junit: options.JUnit = None,
-    output: options.Format = None,
+    output: options.PipelineFormat = None,
     report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
@@ -109,8 +109,9 @@ def rollout(
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
     numbers, changes = scale_sequences(changes)
     if numbers:
-        if filename or junit or report:
-            raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])
+        if filename or junit or report or options.for_pipeline(output):
+            without = "no -f, --junit, --report, -o github, -o gitlab"
+            raise InputError([f"--scale with several numbers is played by itself: {without}"])
         cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
         numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}
         with searching("what the steps lead to") as (_, stop_requested):
@@ -134,7 +135,7 @@ def rollout(
             prune=chosen,
             stop_event=stop_requested,
         )
-    annotated = output in {options.Output.GITHUB, options.Output.GITLAB}
+    annotated = options.for_pipeline(output)
     at = places(filename, recursive, namespace) if annotated else None
     findings = not found.completes or found.replays.held < found.replays.runs
     answer.give("rollout", found, cluster, findings=findings, places=at)

@@ -1,9 +1,13 @@
 """The options that commands share, with kubectl's names and letters."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+
+#: The commands whose documents are lists of cases, as pipelines and JUnit's XML have them.
+WITH_CASES = "check, simulate, rollout and drain"
+_Form = TypeVar("_Form", "Output | None", "ScriptOutput | None")
 
 
 class Output(StrEnum):
@@ -36,6 +40,18 @@ class ScriptOutput(StrEnum):
 def plain(output: Output | ScriptOutput | None) -> Output | None:
     """A form that every document has."""
     return None if output is None else Output(output.value)
+
+
+def for_pipeline(output: Output | ScriptOutput | None) -> bool:
+    """Whether it is a list of cases that are well or wrong."""
+    return output is not None and output.value in (Output.GITHUB, Output.GITLAB)
+
+
+def without_cases(output: _Form) -> _Form:
+    """What `-o` says for a document that has no cases; those of pipelines are refused before all work."""
+    if for_pipeline(output):
+        raise typer.BadParameter(f"{output} is for {WITH_CASES}")
+    return output
 
 
 class Shape(StrEnum):
@@ -109,6 +125,16 @@ Format = Annotated[
         "--output",
         "-o",
         metavar="FORMAT",
+        help="wide, json, jsonl (an object a line), yaml, name or markdown.",
+        callback=without_cases,
+    ),
+]
+PipelineFormat = Annotated[
+    Output | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FORMAT",
         help="wide, json, jsonl (an object a line), yaml, name, markdown; github or gitlab for a pipeline.",
     ),
 ]
@@ -118,7 +144,18 @@ ScriptFormat = Annotated[
         "--output",
         "-o",
         metavar="FORMAT",
-        help="wide, json, jsonl (an object a line), yaml, name, markdown or script; drain: github or gitlab.",
+        help="wide, json, jsonl (an object a line), yaml, name, markdown or script.",
+        callback=without_cases,
+    ),
+]
+PipelineScriptFormat = Annotated[
+    ScriptOutput | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FORMAT",
+        help="wide, json, jsonl (an object a line), yaml, name, markdown or script; "
+        "github or gitlab for a pipeline.",
     ),
 ]
 JUnit = Annotated[

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cli.output.staying_pods import alike, staying
-from models.errors import InputError
+from models.errors import InternalError
 from planner.documents.drain import DrainPlan
 from planner.documents.plan import CheckReport, Document, Simulation
 from planner.documents.rollout import AppliedSimulation, BrokenConstraint, Rollout, WorkloadRollout
@@ -24,7 +24,7 @@ class JUnitCase:
 
 
 def cases_of(document: Document) -> list[JUnitCase]:
-    """All that a document says about the cluster; an InputError for documents that say no such thing."""
+    """All that a document says about the cluster; an InternalError for documents that say no such thing."""
     match document:
         case Rollout():
             return [*_rollouts(document.workloads), *_broken(document.broken, document.replays.runs)]
@@ -37,8 +37,7 @@ def cases_of(document: Document) -> list[JUnitCase]:
         case DrainPlan():
             return [*_nodes(document)]
         case _:
-            kinds = "check, simulate, rollout and drain"
-            raise InputError([f"{document.kind}: annotations and JUnit reports are there for {kinds}"])
+            raise InternalError(f"{document.kind} has no cases, and the command line offers some")
 
 
 def _rollouts(found: Iterable[WorkloadRollout]) -> Iterator[JUnitCase]:

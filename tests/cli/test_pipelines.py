@@ -77,11 +77,24 @@ def test_every_form_tells_the_same(
     assert code in {None, annotated.code}
 
 
-def test_other_documents_have_no_cases(planner: Planner) -> None:
-    """A plan is no list of findings: that is said, and not an empty report."""
-    ended = planner("solve", "-f", str(ROOT / "examples/30-stuck-by-an-empty-zone"), "-o", "github")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "solve -o github",
+        "compare -o gitlab",
+        "capacity -o github",
+        "check --survive topology.kubernetes.io/zone -o github",
+        "check --survive topology.kubernetes.io/zone --junit report.xml",
+        "rollout --scale deployment/web=1,2 -o gitlab",
+    ],
+)
+def test_other_documents_have_no_cases(planner: Planner, command: str) -> None:
+    """A plan is no list of findings: that is said before anything is read, and there is no empty report."""
+    file = "--snapshot" if command.startswith("rollout") else "-f"
+    ended = planner(*command.split(), file, "no-such-file")
     assert ended.code == 2
-    assert "check, simulate, rollout and drain" in ended.err
+    assert "no-such-file" not in ended.err
+    assert "gitlab" in ended.err or "check, simulate, rollout and drain" in ended.err
 
 
 def test_the_workflow_does_what_it_says(tmp_path: Path) -> None:
