@@ -6,10 +6,8 @@ import json
 import os
 import random
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -18,14 +16,13 @@ from planner.documents.rollout import Rollout, WorkloadRollout
 from planner.simulation.rollout import rollout
 from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
 from tests.e2e.manifests import ZONE, node, spread, workload
+from tests.e2e.settling import cleared, static
 
 #: So many are drawn: `ROLLOUTS=60 make e2e E2E=tests/e2e/test_rollouts.py`, some twelve seconds each, from
 #: `ROLLOUT_SEED` on where one is to be looked at again.
 _CASES = int(os.environ.get("ROLLOUTS", "0"))
 _SEED = os.environ.get("ROLLOUT_SEED")
 _DRAWS = 200
-#: Nothing has changed for so long: the rollout has ended.
-_QUIET_SECONDS = 2.0
 _KINDS = (
     "deployments,replicasets,statefulsets,daemonsets,nodes,pods,namespaces,priorityclasses,"
     "resourcequotas,limitranges"
@@ -101,31 +98,6 @@ def _share(text: str) -> int | str:
     return text if text.endswith("%") else int(text)
 
 
-def _state(live: ControlPlane) -> Any:
-    pods = sorted((p["metadata"]["name"], p["spec"].get("nodeName"), is_ready(p)) for p in live.get("pods"))
-    sets = sorted((r["metadata"]["name"], r["spec"]["replicas"]) for r in live.get("replicasets"))
-    return pods, sets
-
-
-def _static(live: ControlPlane) -> None:
-    """Wait until nothing has changed for a while."""
-    seen: list[Any] = [None, time.monotonic()]
-
-    def quiet() -> bool | None:
-        now = _state(live)
-        if now != seen[0]:
-            seen[:] = [now, time.monotonic()]
-        return True if time.monotonic() - seen[1] > _QUIET_SECONDS else None
-
-    wait_for("rest", quiet)
-
-
-def _clear(live: ControlPlane) -> None:
-    for kind in ("deployments", "statefulsets", "daemonsets", "nodes", "resourcequotas", "limitranges"):
-        live.kubectl("delete", kind, "--all", "--wait=true")
-    wait_for("no pods", lambda: None if live.get("pods") else True)
-
-
 def _by_zone(live: ControlPlane, name: str) -> dict[str, int]:
     zones = {n["metadata"]["name"]: n["metadata"]["labels"][ZONE] for n in live.get("nodes")}
     pods = [
@@ -150,7 +122,7 @@ def _play(live: ControlPlane, seed: int) -> list[str]:
     nodes, before, after = case(random.Random(seed))
     live.create(*nodes)
     live.create(*before)
-    _static(live)
+    static(live)
     dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))
     cluster = Cluster.from_objects(dump["items"])
     foreseen = rollout(cluster, Cluster.from_objects(after, partial=True), replays=_DRAWS, fixes=False)
@@ -159,7 +131,7 @@ def _play(live: ControlPlane, seed: int) -> list[str]:
     wrong += [line for item in after for line in _beyond(item, foreseen, dump["items"], events)]
     if wrong:
         (live.home.parent / f"rollout-{seed}.json").write_text(json.dumps({"dump": dump, "after": after}))
-    _clear(live)
+    cleared(live)
     return wrong
 
 
@@ -175,7 +147,7 @@ def _watched(live: ControlPlane, after: list[Manifest]) -> list[Manifest]:
         live.kubectl(
             "apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": after})
         )
-        _static(live)
+        static(live)
         watch.terminate()
     return [*documents(path.read_text())]
 
@@ -240,7 +212,7 @@ def test_a_rollout_that_stops(live: ControlPlane) -> None:
     cluster = Cluster.from_objects(dump["items"])
     foreseen = rollout(cluster, Cluster.from_objects([after], partial=True), fixes=False).workloads[0]
     live.kubectl("apply", "-f", "-", given=json.dumps(after))
-    _static(live)
+    static(live)
     sizes = sorted(item["spec"]["replicas"] for item in live.get("replicasets"))
     assert not foreseen.completes
     assert _line(live, "web") == foreseen.message
@@ -276,7 +248,7 @@ def test_a_pod_that_is_terminating_before(
     foreseen = rollout(Cluster.from_objects(dump), Cluster.from_objects([web, filler], partial=True))
     live.kubectl("delete", "pod", leaving["metadata"]["name"], "--wait=false")
     wait_for("another pod", lambda: [item for item in live.pods("-l", "app=web") if is_ready(item)] or None)
-    _static(live)
+    static(live)
     (after,) = live.pods("-l", "app=filler")
     assert (after["metadata"]["uid"] == uids["filler"]) is stays
     assert (_row(foreseen, filler).least_ready == 1) is stays
