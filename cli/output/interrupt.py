@@ -8,6 +8,7 @@ from types import FrameType
 
 from cli.output.outcome import say
 from cli.output.progress import wipe
+from planner.proof.clock import leave
 
 
 @contextmanager
@@ -22,6 +23,7 @@ def stop_event() -> Iterator[threading.Event]:
         stop_requested.set()
         wipe()
         say("stopping with the best so far; Ctrl-C again gives up")
+        leave()
 
     # A job in the background of a shell ignores interrupts, and goes on doing so; other threads get none.
     if usual is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():

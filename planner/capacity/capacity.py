@@ -22,6 +22,9 @@ from planner.whatif.autoscaling import misdirected
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
 
+#: What alone is looked for within a limit.
+_BEST = "the best placements"
+
 
 def capacity(  # noqa: PLR0913 - the options of the command
     cluster: Cluster,
@@ -54,7 +57,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
     sought = "room for the other workloads" if len(answers) < len(several) else None
     if best:
         rows, unfinished = with_best(answers, rows, time_limit, stop_event)
-        sought = sought or ("the best placements" if unfinished else None)
+        sought = sought or (_BEST if unfinished else None)
     copies = None if sets is None else _sets(cluster, sets, survive, stop_event)
     if copies is not None and not copies.exact and is_stop_requested(stop_event):
         sought = sought or "room for more copies"
@@ -75,7 +78,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
             )
         ),
     )
-    return document.cut_while(sought)
+    return document.cut_while(sought, limited=sought == _BEST)
 
 
 def _told(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:

@@ -19,7 +19,7 @@ from models.snapshot import Snapshot
 from planner.capacity.replicas import limits
 from planner.documents.capacity import SetCapacity
 from planner.problem.problem import Problem
-from planner.proof.clock import is_stop_requested, report_best
+from planner.proof.clock import is_stop_requested, report_best, until_stop
 from planner.scheduler.scheduler import Scheduler
 
 #: So many copies are tried at first, and so many times more where all of them were placed.
@@ -36,15 +36,32 @@ def count_sets(
     After a stop, and where more pods than can be made would fit, so many at least.
     """
     _refuse(manifests)
-    found, copies, most = SetCapacity(pods=0, more=0, exact=False), _FIRST, _FIRST
-    while not found.exact and copies > found.more and not is_stop_requested(stop_event):
-        attempt = _Attempt.of(cluster, manifests, copies, stop_event)
-        if attempt is None:
-            break
-        most = max(1, MOST_NEW_PODS // attempt.made)
-        found = max(found, attempt.counted(stop_event), key=lambda told: (told.more, told.exact))
-        copies = min(copies * _MORE, most)
-    return found
+    counting = _Counting(cluster, manifests, stop_event, SetCapacity(pods=0, more=0, exact=False))
+    until_stop(counting.run)
+    return counting.best
+
+
+@dataclass(slots=True)
+class _Counting:
+    """More and more copies are tried, until not all of them are placed."""
+
+    cluster: Cluster
+    manifests: Snapshot
+    stop_event: threading.Event | None
+    best: SetCapacity
+    """What is known so far."""
+
+    def run(self) -> None:
+        """Count to the end, or to a stop."""
+        copies = most = _FIRST
+        while not self.best.exact and copies > self.best.more and not is_stop_requested(self.stop_event):
+            attempt = _Attempt.of(self.cluster, self.manifests, copies, self.stop_event)
+            if attempt is None:
+                break
+            most = max(1, MOST_NEW_PODS // attempt.made)
+            for found in attempt.counted(self.stop_event):
+                self.best = max(self.best, found, key=lambda told: (told.more, told.exact))
+            copies = min(copies * _MORE, most)
 
 
 def _refuse(manifests: Snapshot) -> None:
@@ -95,25 +112,28 @@ class _Attempt:
             raise InputError([f"--set: {none}"])
         return cls(problem, scheduler, pods_by_copy, made)
 
-    def counted(self, stop_event: threading.Event | None) -> SetCapacity:
-        """The copies that are placed before one is not; not exact where all are, or after a stop."""
+    def counted(self, stop_event: threading.Event | None) -> Iterator[SetCapacity]:
+        """What is sure after every copy; exact when one is not placed, which ends it, as a stop does."""
         size = len(self.pods_by_copy[1])
         for number, pods in enumerate(self.pods_by_copy):
-            report_best(f"{max(0, number - 1)} copies")
+            placed = max(0, number - 1)
+            yield SetCapacity(pods=size, more=placed, exact=False)
+            report_best(f"{placed} copies")
             for pod in pods:
                 if is_stop_requested(stop_event):
-                    return SetCapacity(pods=size, more=max(0, number - 1), exact=False)
+                    return
                 decision = self.scheduler.take(pod)
                 self.scheduler.state.forget_history()
                 if number and (decision.node is None or decision.victims):
-                    return SetCapacity(
+                    yield SetCapacity(
                         pods=len(pods),
-                        more=number - 1,
+                        more=placed,
                         pod=self.problem.pods[pod].key,
                         message=decision.message,
                         limited_by=limits(self.scheduler, decision),
                     )
-        return SetCapacity(pods=size, more=len(self.pods_by_copy) - 1, exact=False)
+                    return
+        yield SetCapacity(pods=size, more=len(self.pods_by_copy) - 1, exact=False)
 
 
 def _together(copies: Sequence[Snapshot]) -> Snapshot:

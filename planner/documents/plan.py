@@ -61,11 +61,15 @@ class SearchDocument(Document):
     """Whether the limit or Ctrl-C ended the search before its end; a note says what was being looked for.
     What was not cut is the same at every larger limit."""
 
-    def cut_while(self, looking_for: str | None) -> Self:
-        """The document of a search that was ended while it looked for something; None: it was not."""
+    def cut_while(self, looking_for: str | None, *, limited: bool = True) -> Self:
+        """The document of a search that was ended while it looked for something; None: it was not.
+
+        Where it has no limit (`limited` False), a stop did it.
+        """
         if looking_for is None:
             return self
-        note = f"cut short while looking for {looking_for}: more time (--time-limit) may find more"
+        longer = "more time (--time-limit)" if limited else "more time"
+        note = f"cut short while looking for {looking_for}: {longer} may find more"
         return self.model_copy(update={"cut": True, "notes": (*self.notes, note)})
 
 

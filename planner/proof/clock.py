@@ -48,6 +48,31 @@ def is_stop_requested(stop_event: threading.Event | None) -> bool:
     return stop_event is not None and stop_event.is_set()
 
 
+class _Left(BaseException):
+    """Raised in the middle of work that a stop may end anywhere."""
+
+
+_MAY_BE_LEFT: ContextVar[bool] = ContextVar("may_be_left", default=False)
+
+
+def until_stop(work: Callable[[], object]) -> None:
+    """Do some work; Ctrl-C ends it wherever it is then, and whatever it has not kept by then is lost."""
+    _MAY_BE_LEFT.set(True)
+    try:
+        work()
+        _MAY_BE_LEFT.set(False)
+    except _Left:
+        pass
+    finally:
+        _MAY_BE_LEFT.set(False)
+
+
+def leave() -> None:
+    """End the work that a stop may end anywhere, if this thread is at some; a signal handler calls it."""
+    if _MAY_BE_LEFT.get():
+        raise _Left
+
+
 class Clock:
     """A limit on the time from now on, and a stop event that may be set before."""
 

@@ -1,10 +1,15 @@
 """`planner capacity` from the shell: the table, the forms, names, and one line for what cannot be used."""
 
 import json
+import os
+import signal
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from models import Cluster
+from models.controllers.reconcile import reconcile
 from planner.documents.capacity import Capacity
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
@@ -57,6 +62,27 @@ def test_copies_of_a_set(planner: Planner, snapshot: str, tmp_path: Path) -> Non
     found = planner("capacity", "-f", snapshot, "--set", parts, "-o", "json")
     assert Capacity.model_validate(json.loads(found.out)).workloads == ()
     assert planner("capacity", "-f", snapshot, "--set", parts, "--best").code == 2
+
+
+def test_copies_are_counted_until_ctrl_c(
+    planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was heeded when thousands of copies had been made; the note named --time-limit, which has no say."""
+    attempts = []
+
+    def made(cluster: Cluster) -> Cluster:
+        attempts.append(cluster)
+        if len(attempts) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            pytest.fail("the copies were made to the end")
+        return reconcile(cluster)
+
+    monkeypatch.setattr(import_module("planner.capacity.sets"), "reconcile", made)
+    large = write(tmp_path / "large.json", node("a1", "a", cpu="64"))
+    parts = write(tmp_path / "set.json", deployment("web", 2, cpu="100m"))
+    ended = planner("capacity", "-f", large, "--set", parts)
+    assert (ended.code, ended.verdict) == (0, "There is room for at least 4 copies of 2 pods each.")
+    assert "note: cut short while looking for room for more copies: more time may find more" in ended.err
 
 
 def test_copies_beside_an_autoscaler_that_is_short(planner: Planner, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from planner.proof.clock import Clock
+from planner.proof.clock import Clock, leave, until_stop
 
 
 def test_a_bell_ends_the_time_at_once() -> None:
@@ -42,3 +42,20 @@ def test_what_goes_wrong_in_the_work_comes_out() -> None:
 
     with pytest.raises(ValueError, match="no"):
         Clock(1.0).watch(lambda: None, fail)
+
+
+def test_work_that_may_be_left_ends_where_it_is() -> None:
+    """Only inside of it, and what it has kept by then is there."""
+    kept = []
+
+    def work() -> None:
+        kept.append("first")
+        leave()
+        kept.append("second")
+
+    until_stop(work)
+    leave()
+    assert kept == ["first"]
+    with pytest.raises(ZeroDivisionError):
+        until_stop(lambda: 1 // 0)
+    leave()
