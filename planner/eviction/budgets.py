@@ -8,26 +8,64 @@ nothing: for it a budget without a status allows no disruption.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
+from models import Cluster
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.share import pods_of_share
 from planner.eviction.expected_pods import ExpectedPods
-from planner.problem.problem import Problem
+from planner.problem.nodes import Ints
 
 Label = tuple[str, str]
 
 
 #: Why a pod stays whose budget has nothing left.
 ALLOWS_NONE = "under a PodDisruptionBudget that allows no eviction"
+#: Why a pod stays whatever its budgets have left: the eviction API refuses it.
+TWO = "under two PodDisruptionBudgets"
+
+
+class CountedPods(Protocol):
+    """The pods that budgets are asked about, by number: those of a Problem, or of a cluster as it is."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster with the budgets."""
+
+    @property
+    def pods(self) -> Sequence[Pod]:
+        """All pods."""
+
+    @property
+    def template_of(self) -> Ints | Sequence[int]:
+        """A number for each pod; pods of the same one have the same labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodsOfCluster:
+    """The pods of a cluster for which no Problem has been made: each is of a template of its own."""
+
+    cluster: Cluster
+
+    @property
+    def pods(self) -> Sequence[Pod]:
+        """All pods."""
+        return self.cluster.pods
+
+    @property
+    def template_of(self) -> Sequence[int]:
+        """As many templates as pods."""
+        return range(len(self.cluster.pods))
 
 
 class CoveringBudgets:
     """The budgets that cover a pod, whether or not its eviction counts against them."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: CountedPods) -> None:
         self._problem = problem
         self._budgets = problem.cluster.pod_disruption_budgets
         #: Budgets by a label that their pods must have, so that a pod is matched against few of them.
@@ -61,7 +99,7 @@ class CoveringBudgets:
 class Budgets:
     """The budgets of a snapshot: which cover a pod, and how many evictions each allows."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: CountedPods) -> None:
         self._problem = problem
         self.budgets = problem.cluster.pod_disruption_budgets
         self._covering = CoveringBudgets(problem)
@@ -92,20 +130,24 @@ class Budgets:
         """Why the eviction API refuses a pod now, if so."""
         covering = self.asked(pod)
         if len(covering) > 1:
-            return "under two PodDisruptionBudgets"
+            return TWO
         if covering and self.allowed[covering[0]] < 1:
             return ALLOWS_NONE
         return ""
 
     def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
         """For every budget that does not allow all: its pods among these, and how many may be evicted."""
+        return ((found, self.allowed[number]) for number, found in self.short(pods))
+
+    def short(self, pods: Iterable[int]) -> Iterator[tuple[int, frozenset[int]]]:
+        """Every budget that does not allow the eviction of all its pods among these, and those pods."""
         members: dict[int, set[int]] = defaultdict(set)
         for pod in pods:
             for number in self.asked(pod):
                 members[number].add(pod)
         for number, found in members.items():
             if len(found) > self.allowed[number]:
-                yield frozenset(found), self.allowed[number]
+                yield number, frozenset(found)
 
     def spare(self, number: int) -> int:
         """How many pods of a budget are healthy beyond what it wants; less than nothing where some lack."""
@@ -126,7 +168,7 @@ class Budgets:
 
     def _healthy_and_desired(self) -> list[tuple[int, int]]:
         """The healthy and the desired pods of each budget, counted here where it has no status."""
-        expected, healthy = ExpectedPods(self._problem), Counter[int]()
+        expected, healthy = ExpectedPods(self._problem.cluster), Counter[int]()
         if any(budget.status is None for budget in self.budgets):
             for number, pod in enumerate(self._problem.pods):
                 for budget in self.of(number):

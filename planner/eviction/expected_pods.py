@@ -10,13 +10,14 @@ count themselves.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 
-from models.controllers.owners import is_live
+from models import Cluster
+from models.controllers.owners import Workloads, is_live
 from models.controllers.reconcile import workloads_of
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
-from planner.problem.problem import Problem
 
 _Scaled = Deployment | ReplicaSet | ReplicationController | StatefulSet
 
@@ -24,8 +25,8 @@ _Scaled = Deployment | ReplicaSet | ReplicationController | StatefulSet
 class ExpectedPods:
     """The replicas that are expected under each of some budgets, while their pods are added."""
 
-    def __init__(self, problem: Problem) -> None:
-        self._workloads = workloads_of(problem.cluster)
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
         self._scales: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)
         self._others: dict[int, int] = defaultdict(int)
         self._all: dict[int, int] = defaultdict(int)
@@ -44,6 +45,10 @@ class ExpectedPods:
         if budget.spec.max_unavailable is None and isinstance(budget.spec.min_available, int):
             return self._all[number]
         return sum(self._scales[number].values()) + self._others[number]
+
+    @cached_property
+    def _workloads(self) -> Workloads:
+        return workloads_of(self._cluster)
 
     def _scaled(self, pod: Pod) -> _Scaled | None:
         """The workload whose replicas count; None where it is not known, or asks for no number."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from models import Cluster
 from models.controllers.reconcile import reconcile
 from models.objects.pod import Pod
+from planner.eviction.budgets import TWO, Budgets, PodsOfCluster
 from planner.whatif.named import listed
 
 
@@ -53,16 +54,26 @@ def hindrances(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[str
             f"{what}: {_pods(len(scratch))} with emptyDir volumes, whose content is lost: "
             f"{listed(scratch)} (kubectl drain needs --delete-emptydir-data)"
         )
-    for budget in cluster.pod_disruption_budgets:
-        chosen = budget.spec.selector
-        theirs = (pod.metadata.labels for pod in gone if pod.namespace == budget.namespace)
-        going = sum(map(chosen.matches, theirs)) if chosen is not None else 0
-        allowed = max(0, budget.status.disruptions_allowed) if budget.status else 0
-        if going > allowed:
-            yield (
-                f"{what}: {_pods(going)} of PodDisruptionBudget {budget.key} have to go, and it allows "
-                f"{allowed or 'none'} now: kubectl drain would wait"
-            )
+    yield from _by_budgets(what, cluster, gone)
+
+
+def _by_budgets(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[str]:
+    """Pods that the eviction API refuses, and budgets that do not let all of the others go at once."""
+    if not cluster.pod_disruption_budgets:
+        return
+    budgets, keys = Budgets(PodsOfCluster(cluster)), {pod.key for pod in gone}
+    numbers = [number for number, pod in enumerate(cluster.pods) if pod.key in keys]
+    refused = [number for number in numbers if budgets.why_not(number) == TWO]
+    if refused:
+        names = listed([cluster.pods[number].key for number in refused])
+        yield f"{what}: {_pods(len(refused))} {TWO}, which the eviction API refuses: {names}"
+    for number, going in budgets.short(number for number in numbers if number not in refused):
+        allowed = max(0, budgets.allowed[number])
+        yield (
+            f"{what}: {_pods(len(going))} of PodDisruptionBudget {budgets.budgets[number].key} "
+            f"{'has' if len(going) == 1 else 'have'} to go, and it allows {allowed or 'none'} now: "
+            "kubectl drain would wait"
+        )
 
 
 def _pods(number: int) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import planner
 from models import Cluster, InputError
 from models.cluster import Cluster as Snapshot
 from planner import check, simulate
@@ -148,6 +149,34 @@ def test_a_budget_that_is_too_small_is_noted(allowed: int, noted: bool) -> None:
         f"{max(allowed, 0) or 'none'}"
     ][: int(noted)]
     assert remove_nodes(snapshot, "a1").notes == ()
+
+
+STARTING: Object = {"phase": "Pending"}
+SICK: Object = {"conditions": [{"type": "Ready", "status": "False"}]}
+AT_ANY_TIME: Object = {"maxUnavailable": 0, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+SHORT = "1 pod of PodDisruptionBudget default/web has to go, and it allows none now: kubectl drain would wait"
+TWO = "1 pod under two PodDisruptionBudgets, which the eviction API refuses: default/web-0"
+
+
+@pytest.mark.parametrize(
+    ("state", "budgets", "told"),
+    [
+        ({}, [budget("web", "web", maxUnavailable=1)], []),
+        ({}, [budget("web", "web", minAvailable=1)], [SHORT]),
+        (STARTING, [budget("web", "web", 0)], []),
+        (SICK, [budget("web", "web", 0)], [SHORT]),
+        (SICK, [budget("web", "web", 0, **AT_ANY_TIME)], []),
+        ({}, [budget("web", "web", 1), budget("other", "web", 1)], [TWO]),
+    ],
+)
+def test_what_budgets_hold_is_what_holds_a_drain(
+    state: Object, budgets: list[Object], told: list[str]
+) -> None:
+    """A budget without a status was said to allow none, and pods that no budget holds were counted."""
+    owner = scaled("StatefulSet", "web", 1)
+    snapshot = cluster(node("a1"), node("b1"), owner, replica(owner, "web-0", "a1", **state), *budgets)
+    assert drain(snapshot, "a1").notes == tuple(f"drain a1: {note}" for note in told)
+    assert bool(planner.drain(snapshot, ["a1"], fixes=False).blocked) is bool(told)
 
 
 def test_a_pod_on_its_way_out_is_not_made_twice() -> None:
