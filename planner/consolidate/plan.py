@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+
 from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
@@ -18,8 +20,8 @@ from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
-from planner.consolidate.emptying import UNSURVIVED
-from planner.consolidate.layout import Layout, Limits
+from planner.consolidate.emptying import UNSURVIVED, deleted, moved
+from planner.consolidate.layout import Layout, Limits, moves_to
 from planner.consolidate.loss import Losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
@@ -201,11 +203,13 @@ class _Consolidation:
         cost = self._cost(layout.layout)
         if self._limits.pins or cost >= best.cost:
             return
-        further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)
-        nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
-        could = nodes if further > 0 else f"cheaper nodes are enough for all pods, for {float(cost):g}"
-        yield f"{could}: by evictions alone no safe waves were found that lead there"
-        if self._wave_meter.over():
+        over = self._wave_meter.over()
+        if self._losses is None or not (over or self._is_lost(layout.layout, self._losses)):
+            further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)
+            nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
+            could = nodes if further > 0 else f"cheaper nodes are enough for all pods, for {float(cost):g}"
+            yield f"{could}: by evictions alone no safe waves were found that lead there"
+        if over:
             yield "whether --pin saves more was not tried: the time was over"
             return
         found = self._carrying(pins=True).of(self._setting, layout.layout)
@@ -215,6 +219,14 @@ class _Consolidation:
             yield f"--pin {saves}: {counted(_nodes(found), 'node')} {'goes' if _nodes(found) == 1 else 'go'}"
         else:
             yield "with --pin no cheaper plan was found either"
+
+    def _is_lost(self, layout: Layout, losses: Losses) -> bool:
+        """Whether a layout, which has room in sum, leaves more pods than now over when a domain is lost."""
+        setting, problem = self._setting, self._setting.problem
+        names, moves = problem.nodes.names, moves_to(problem, setting.movable, setting.before, layout)
+        places = {problem.pods[move.pod].key: names[move.target] for move in moves}
+        gone = frozenset(names[node] for node in np.flatnonzero(layout.removed).tolist())
+        return losses.is_worse(deleted(moved(problem.cluster, places), gone))
 
     def _notes(self) -> Iterator[str]:
         problem = self._alone.problem

@@ -10,7 +10,7 @@ import pytest
 
 from models import Cluster, InputError
 from planner import consolidate, survive
-from planner.consolidate.emptying import deleted, moved
+from planner.consolidate.emptying import UNSURVIVED, deleted, moved
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.survival import Survival
 from tests import seeds
@@ -130,6 +130,11 @@ def test_pods_that_preemption_evicts_find_no_node() -> None:
     assert len(consolidate(found).removed) == 1
     plan = consolidate(found, pins=True, survive=ZONE, time_limit=5)
     assert plan.removed == ()
+    # What went wrong: by evictions alone b3 was kept for this, and a note said that it could go.
+    plan = consolidate(found, survive=ZONE)
+    assert plan.removed == ()
+    assert UNSURVIVED in {row.reason for row in plan.kept}
+    assert not any("could go" in note for note in plan.notes)
 
 
 def test_what_is_preempted_before_is_no_part_of_a_loss() -> None:
