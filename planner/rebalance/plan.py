@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -193,6 +193,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *not_chosen(left_alone),
             *one_by_one(misjudged),
             *later_waves(best.waves, shown),
+            *_beyond_reach(points, best.excess[0]),
             *(what_would_help(task, best, again) if explain and best.excess[0] else ()),
         ),
     ).cut_while(meter.cut or task.wave_meter.cut)
@@ -222,6 +223,13 @@ def _played_through(task: MoveTask, planned: PlannedMoves) -> tuple[WavePlan, st
     if single.waves and (failure := first_failure(task.trial, single.waves, soft=soft)) is not None:
         raise InternalError(f"a plan did not hold when it was played through: {failure}")
     return single, misjudged
+
+
+def _beyond_reach(points: Sequence[CurvePoint], excess: int) -> Iterator[str]:
+    """What to make of a curve that ends below the plan: it asks nothing about waves and pins."""
+    if points and points[-1].hard_excess < excess:
+        told = f"{excess} too many are left, not {points[-1].hard_excess}"
+        yield f"the curve counts moves that cannot be scheduled safely, too: by this plan {told}"
 
 
 def _curve(task: MoveTask, moves: int) -> Iterator[CurvePoint]:

@@ -91,6 +91,17 @@ def test_only_templates_that_roll_nothing_out_are_narrowed(
     assert wrong_in(given, plan, orders=20) == []
 
 
+def test_a_curve_that_ends_below_the_plan_is_explained() -> None:
+    """What went wrong: it said that two moves leave nothing too much, beside a plan without moves."""
+    plan = rebalance(full_zone(bystander("x", "StatefulSet/x")), curve=True)
+    assert (plan.steps, plan.curve[-1].hard_excess) == ((), 0)
+    assert plan.after.hard_excess == plan.before.hard_excess > 0
+    assert any("the curve counts moves that cannot be scheduled safely" in note for note in plan.notes)
+    other = rebalance(full_zone(bystander("x", "ReplicaSet/x")), curve=True)
+    assert other.curve[-1].hard_excess == other.after.hard_excess == 0
+    assert not any("the curve" in note for note in other.notes)
+
+
 @pytest.mark.parametrize("tiny", [False, True])
 def test_another_pod_makes_room(monkeypatch: pytest.MonkeyPatch, tiny: bool) -> None:
     """Of two bystanders the one that can be pinned leaves, though the other comes first and costs less."""
