@@ -152,3 +152,11 @@ def test_how_many_more_of_what_is_said(tmp_path: Path) -> None:
     anew = "'shop/web-1 is gone\nReplicaSet/web in shop has been made anew'"
     _, words, _ = run_part(tmp_path, "", f"NOT_AS_PLANNED={anew}; not_as_planned; k get nodes")
     assert words.splitlines()[0] == "ReplicaSet/web in shop has been made anew"
+
+
+@pytest.mark.parametrize(("before", "done"), [("", 0), ("not_ready shop web-1", 1)])
+def test_what_was_not_ready_is_done_when_it_has_a_node(tmp_path: Path, before: str, done: int) -> None:
+    """What went wrong: a pod that never becomes ready, as it was before, held all other moves up."""
+    move = f"{before}\nmove shop web-1 u1 old ReplicaSet/web n1"
+    ended = run_part(tmp_path, move, "look; echo done $DONE", row("web-2", "n1", "u2", ready="False"))
+    assert ended[:2] == (0, f"done {done}\n")

@@ -344,3 +344,15 @@ def test_wave_by_wave(live: ControlPlane, tmp_path: Path) -> None:
     )
     assert (ended.returncode, too_many(live), evictions(live, before)) == (0, 0, 2), ended.stderr
     assert ended.stdout.count("done: 1 move") == 2
+
+
+def test_what_was_not_ready_before_is_not_waited_for(live: ControlPlane, tmp_path: Path) -> None:
+    """No pod of the workload ever becomes ready: the script waited for the first replacement, and stopped."""
+    live.create(node("a1"), node("a2"))
+    live.create(workload("web", 4, spread("web"), annotations={"stand-in/never-ready": ""}))
+    wait_for("four pods in zone a", lambda: per_zone(live, "web") == {"a": 4} or None)
+    live.create(node("b1", zone="b"))
+    script = planned(live, tmp_path, "rebalance")
+    ended = carried_out(live, script, TIMEOUT="20")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (per_zone(live, "web"), left_behind(live)) == ({"a": 2, "b": 2}, [])

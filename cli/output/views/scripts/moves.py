@@ -55,6 +55,10 @@ def rows(steps: Sequence[MoveStep], snapshot: Snapshot, more: Iterable[str] = ()
         yield from (command("cordon_of", name, " ".join(found)) for found, name in cordons.items())
     yield "# owner NAMESPACE KIND/NAME UID 'POD@NODE ...'"
     yield from owners(moved, snapshot)
+    unready = [pod for pod in moved if pod.is_starting or pod.is_unready]
+    if unready:
+        yield "# not_ready NAMESPACE POD: its replacement has to have a node, and need not become ready"
+        yield from (command("not_ready", pod.namespace, pod.name) for pod in unready)
     yield "# move NAMESPACE POD UID FROM OWNER TO [PATCH THAT PINS, OR cordon:NODE,NODE... OR cordon:CORDON]"
     for wave, together in groupby(steps, key=lambda step: step.wave):
         yield command("wave", str(wave))

@@ -6,6 +6,7 @@
 nodes_of() { printf 'S|%s|%s\n' "$@"; }
 cordon_of() { printf 'K|%s|%s\n' "$@"; }
 owner() { printf 'O|%s|%s|%s|%s\n' "$@"; }
+not_ready() { printf 'U|%s|%s\n' "$@"; }
 wave() { WAVE=$1; }
 move() { printf 'M|%s|%s|%s|%s|%s|%s|%s|%s\n' "$WAVE" "$1" "$2" "$3" "$4" "$5" "$6" "${7-}"; }
 
@@ -37,7 +38,7 @@ read_sets() {
 }
 
 # How far the plan is.  A move is `todo`, `away` (evicted, no replacement on a node yet), `landed` or
-# `done` (and ready); the rows that come out are those of the wave that is due, and of the one before:
+# `done` (and ready, if the pod that went was); the rows that come out are those of the wave that is due, and of the one before:
 #   T|MOVES DONE|MOVES|WAVE DUE|WAVES     ?|WHAT IS NOT AS PLANNED
 #   todo|NAMESPACE|POD|UID|FROM|KIND/NAME|TO|REPLACEMENT|ITS NODE|PIN     (away, landed, done alike)
 #   E|a row of ENDING, for every evicted pod that is still there
@@ -50,6 +51,7 @@ assess() {
             else ending[id] = $2 "|" $4 "|" $3 "|" $5 "|" $10 "|" $11 "|" $12
         }
         $1 == "O" { owners[++o] = $2 " " $3; owner_uid[$2 " " $3] = $4; known[$2 " " $3] = $5 }
+        $1 == "U" { was_not_ready[$2 "/" $3] = 1 }
         $1 == "M" {
             m++; wave[m] = $2; space[m] = $3; pod[m] = $4; uid[m] = $5; from[m] = $6; own[m] = $3 " " $7; to[m] = $8
             pin[m] = $9; for (i = 10; i <= NF; i++) pin[m] = pin[m] "|" $i
@@ -106,7 +108,7 @@ assess() {
         # Which fresh pod is the replacement of a move, best one that landed where it was to.
         function find_replacement(i,    id) {
             if ((new[i] = newcomer(i, "in the set")) != "") {
-                state[i] = ready[space[i] "/" new[i]] ? "done" : "landed"
+                state[i] = ready[space[i] "/" new[i]] || space[i] "/" pod[i] in was_not_ready ? "done" : "landed"
             } else if ((new[i] = newcomer(i, "waiting")) == "" && (new[i] = newcomer(i, "anywhere")) != "") {
                 id = space[i] "/" new[i]; wrong(id " has landed on " node_now[id] ", planned was " to[i])
             }
