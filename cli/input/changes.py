@@ -65,7 +65,7 @@ def _add_nodes(cluster: Cluster, value: str) -> Cluster:
     pattern, *labels = value.split(",")
     number, separator, like = pattern.partition("=")
     pairs = [label.partition("=") for label in labels]
-    if not (separator and like and _is_number(number) and all(sign for _, sign, _ in pairs)):
+    if not (separator and like and _is_number(number) and all(key and sign for key, sign, _ in pairs)):
         raise InputError(["expected N=NODE or N=FILE, and labels after it: 3=a1,disk=ssd"])
     known = any(node.name == like for node in cluster.nodes)
     chosen = like if known else _node_in(like)

@@ -107,6 +107,7 @@ def test_what_is_unusual_is_a_note(planner: Planner, zones: str) -> None:
             "--add-nodes a1: expected N=NODE or N=FILE, and labels after it: 3=a1,disk=ssd",
         ),
         (["--add-nodes", "2=a1,ssd"], "--add-nodes 2=a1,ssd: expected N=NODE or N=FILE, and labels after it"),
+        (["--add-nodes", "2=a1,=ssd"], "--add-nodes 2=a1,=ssd: expected N=NODE or N=FILE, and labels"),
         (["--add-nodes", "2=zz"], "--add-nodes 2=zz: neither a node of the cluster nor a file"),
         (["--remove-node", "b1", "--drain", "b1"], "--drain b1: there is no node b1 in the cluster"),
     ],
