@@ -18,7 +18,7 @@ _PREFIX = "batch.kubernetes.io/"
 def pods_of_job(job: Job, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
     """The pods that a Job would start now, beside those that are running."""
     template = usable(job.spec.template)
-    missing = wanted_of(job, pods) - sum(map(is_live, pods))
+    missing = wanted_of(job, pods) - sum(_holds_its_place(job, pod) for pod in pods)
     if template is None or missing <= 0:
         return
     labels = _labels(job)
@@ -56,10 +56,15 @@ def _labels(job: Job) -> dict[str, str]:
 def _free_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
     """The indexes that are neither done, nor failed for good, nor under way, lowest first."""
     done = [*_ranges(job.status.completed_indexes), *_ranges(job.status.failed_indexes)]
-    busy = {index_of(pod) for pod in pods if is_live(pod) or pod.status.phase == "Succeeded"}
+    busy = {index_of(pod) for pod in pods if _holds_its_place(job, pod) or pod.status.phase == "Succeeded"}
     for index in range(job.spec.completions or 0):
         if index not in busy and not any(index in indexes for indexes in done):
             yield index
+
+
+def _holds_its_place(job: Job, pod: Pod) -> bool:
+    """Whether no other is made for a pod: it runs or waits, or is ending and the Job waits for that."""
+    return is_live(pod) or (pod.is_terminating and not pod.is_finished and replaces_ended_only(job))
 
 
 def index_of(pod: Pod) -> int | None:

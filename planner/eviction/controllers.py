@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from models import Cluster
-from models.controllers.jobs import wanted_of
+from models.controllers.jobs import replaces_ended_only, wanted_of
 from models.controllers.owners import ByController, Workloads, is_live
 from models.controllers.replicas import emptied
 from models.controllers.templates import stand_in_uid
@@ -137,6 +137,12 @@ class Controllers:
     def job_of(self, pod: int) -> Job | None:
         """The Job that made a pod, if the snapshot has it."""
         return self.jobs.job_of(self._problem.pods[pod])
+
+    def comes_after_the_end(self, pod: int) -> bool:
+        """Whether what comes in a pod's place is made when it has ended: it has its name, or a Job waits."""
+        owner, job = self._problem.pods[pod].metadata.controller, self.job_of(pod)
+        in_order = job is not None and replaces_ended_only(job)
+        return in_order or (owner is not None and owner.kind == "StatefulSet")
 
     def impacts(self, pods: Sequence[int]) -> Iterator[tuple[Job, Impact]]:
         """What evictions do to the Jobs of some pods, in the order of the Jobs' names."""

@@ -159,11 +159,13 @@ class DrainRun:
         stuck = held.stuck(self._problem, self._numbers)
         unasked = self._by_node(refused).keys()
         asked = [pod for node in self._numbers if node not in unasked for pod in self._going[node]]
+        later = frozenset(filter(self._controllers.comes_after_the_end, self._moving))
         self._fates = Fates(
-            {*_for_good(self._controllers, self._moving, asked), *self._unreplaced(endless)},
+            {*_for_good(self._controllers, self._moving, asked), *(later & endless.keys())},
             [*self._controllers.too_many(self._moving)],
             self._in_order(),
             self._replaced,
+            later,
             endless,
             self._by_node([*refused, *stuck, *endless.values()]),
             unasked,
@@ -188,10 +190,6 @@ class DrainRun:
         for one in staying:
             found[int(self._problem.node_of[one[0]])].setdefault(one[0], one)
         return {node: [*pods.values()] for node, pods in found.items()}
-
-    def _unreplaced(self, endless: Iterable[int]) -> Iterator[int]:
-        """Pods of StatefulSets that do not end: their names are not free, so nothing comes in their place."""
-        return (pod for pod in endless if held.keeps_its_name(self._problem, pod))
 
     def best(self, stop_event: threading.Event | None, *, others: bool) -> DrainPlan:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""

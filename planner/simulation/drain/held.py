@@ -33,6 +33,8 @@ class Fates:
     """Of a pod of a StatefulSet with OrderedReady all that go, and how many of these come back before it."""
     replaced: Mapping[int, int] = field(default_factory=dict)
     """Pods in whose place another one comes, which is not there before."""
+    after_the_end: Collection[int] = ()
+    """Pods in whose place another one comes when they have ended, and not before."""
     endless: Mapping[int, Held] = field(default_factory=dict)
     """Pods that stay Terminating."""
     nodes: Mapping[int, Sequence[Held]] = field(default_factory=dict)
@@ -86,12 +88,6 @@ def _refused(problem: Problem, pods: Sequence[int], reason: Reason, words: str) 
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     text = f"{words}: {', '.join(names[:_MOST_NAMED])}{more}"
     return ((pod, reason, text) for pod in pods)
-
-
-def keeps_its_name(problem: Problem, pod: int) -> bool:
-    """Whether what comes in the pod's place has its name, and so only when it has ended."""
-    owner = problem.pods[pod].metadata.controller
-    return owner is not None and owner.kind == "StatefulSet"
 
 
 def without_end(problem: Problem, pods: Sequence[int]) -> Iterator[Held]:

@@ -6,7 +6,7 @@ becomes ready, which gives the budget back.  A replacement that tolerates the co
 another pod, and is not asked again.
 
 Old pods end when their replacements have been looked at; or, where they take their time, not before nothing
-else can happen.  Of a StatefulSet the replacement is made when the old pod has ended.
+else can happen.  Where a controller waits for the end the replacement is made then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import DrainEffort
-from planner.simulation.drain import held
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.held import Fates, Held
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -155,7 +154,7 @@ class Drain:
         return bool(made)
 
     def _is_its_turn(self, pod: int) -> bool:
-        if self._simulation.is_leaving(pod) and held.keeps_its_name(self._simulation.problem, pod):
+        if pod in self._fates.after_the_end and self._simulation.is_leaving(pod):
             return False
         several, place = self._fates.in_order.get(pod, ((), 0))
         return all(map(self._is_back, several[:place]))

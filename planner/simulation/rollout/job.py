@@ -6,8 +6,11 @@ takes.  That pods fail is not played.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
+from models.controllers.jobs import replaces_ended_only
 from models.objects.workload import Job
 from planner.problem.nodes import Ints
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -21,10 +24,13 @@ _MOST_ROUNDS = 10
 class JobRun(PodRun):
     """The controller of one Job."""
 
-    def __init__(self, owner: Job, replicas: Revision, succeeded: int) -> None:
-        """`replicas` has the pods that run and those that may come; so many have succeeded before."""
+    def __init__(self, owner: Job, replicas: Revision, succeeded: int, terminating: Sequence[int]) -> None:
+        """`replicas` has the pods that run and those that may come; so many have succeeded before.
+
+        `terminating` are its pods that were told to go before this begins.
+        """
         super().__init__(replicas.slots)
-        self.owner, self._replicas = owner, replicas
+        self.owner, self._replicas, self._terminating = owner, replicas, terminating
         replicas.of_job = True
         self._left = self._completions(succeeded)
 
@@ -43,6 +49,11 @@ class JobRun(PodRun):
         return True
 
     @property
+    def watched(self) -> Iterable[int]:
+        """All of its pods, and those that may have to end before others are made for them."""
+        return [*self.pods, *self._terminating]
+
+    @property
     def turnover(self) -> int:
         """As many as are still to succeed."""
         return self._left or len(self.pods)
@@ -53,10 +64,19 @@ class JobRun(PodRun):
         return self._replicas.due(simulation, ())
 
     def _wanted(self, simulation: ClusterSimulation) -> int:
-        succeeded, most = len(self._places(simulation)), self.owner.spec.parallelism
+        succeeded, wanted = len(self._places(simulation)), self.owner.spec.parallelism
+        live = len(self._replicas.live(simulation))
         if self._left is not None:
-            return min(most, self._left - succeeded)
-        return len(self._replicas.live(simulation)) if succeeded else most
+            wanted = min(wanted, self._left - succeeded)
+        elif succeeded:
+            wanted = live
+        return min(wanted, max(live, wanted - self._waited_for(simulation)))
+
+    def _waited_for(self, simulation: ClusterSimulation) -> int:
+        """How many of its pods have to end before others are made for them."""
+        if not replaces_ended_only(self.owner):
+            return 0
+        return sum(map(simulation.is_leaving, self.watched))
 
     def _places(self, simulation: ClusterSimulation) -> list[int]:
         """The nodes on which its pods have succeeded."""

@@ -103,9 +103,15 @@ def _plain(
 
 def _job(item: Job, there: Sequence[Pod], known: ClusterFacts, slots: Slots) -> Maker:
     live, succeeded = [pod for pod in there if is_live(pod)], succeeded_of(item, there)
-    keys = slots.take(pods_of_job(item, there, slots.taken), item)
+    ending = [pod.key for pod in there if _is_ending(pod)]
+    staying = [pod for pod in there if not _is_ending(pod)]
+    keys = slots.take(pods_of_job(item, staying, slots.taken), item)
     found = _ReplicaSetPods(item.key, live, keys, known.now)
-    return Maker(item, lambda index, later: JobRun(item, found.replicas(0, index, later), succeeded))
+
+    def run(index: Index, later: timedelta) -> JobRun:
+        return JobRun(item, found.replicas(0, index, later), succeeded, [index[key] for key in ending])
+
+    return Maker(item, run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,6 +248,24 @@ def test_indexed_jobs_continue_with_free_indexes() -> None:
     assert names(new_pods(job, running)) == ["sum-4-1", "sum-5-1"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "made"),
+    [
+        ({}, ["sum-0-1", "sum-1-1"]),
+        ({"podReplacementPolicy": "TerminatingOrFailed"}, ["sum-0-1", "sum-1-1"]),
+        ({"podReplacementPolicy": "Failed"}, ["sum-1-1"]),
+        ({"podFailurePolicy": {"rules": []}}, ["sum-1-1"]),
+    ],
+)
+def test_a_job_may_wait_for_the_end_of_a_pod(spec: Object, made: list[str]) -> None:
+    """Until it has ended no other comes for it, nor for its index."""
+    job = workload("Job", "sum", parallelism=2, completions=4, completionMode="Indexed", **spec)
+    leaving = pod("sum-0-x", job)
+    leaving["metadata"]["labels"] = {"batch.kubernetes.io/job-completion-index": "0"}
+    leaving["metadata"]["deletionTimestamp"] = "2025-01-31T08:00:00Z"
+    assert names(new_pods(job, leaving)) == made
+
+
 def test_indexes_that_failed_for_good_are_not_tried_again() -> None:
     """Observed on a control plane of 1.36: with backoffLimitPerIndex 0 the next free index comes instead."""
     job = workload(

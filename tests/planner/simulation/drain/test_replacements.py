@@ -98,6 +98,15 @@ def test_the_pod_of_a_stateful_set_is_made_when_the_old_one_has_ended(kind: str,
     assert [row.lands for step in plan.steps for row in step.evictions] == [node]
 
 
+@pytest.mark.parametrize(("policy", "node"), [("Failed", "a2"), ("TerminatingOrFailed", "b1")])
+def test_the_pod_of_a_job_is_made_when_the_job_replaces_one(policy: str, node: str) -> None:
+    """With `Failed` that is when the old one has ended: it does not keep the other out of its zone."""
+    alone = of_job("sums-1", "a1", spread=[], apart=[term(ZONE, "web")])
+    owner = job(parallelism=1, podReplacementPolicy=policy)
+    plan = drained([*zones("aab"), owner, alone], "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == [node]
+
+
 def test_no_pod_comes_for_one_of_an_ordinal_that_is_not_wanted() -> None:
     """What went wrong: of a StatefulSet with one replica db-1 was drained, and landed."""
     owner = _wants("StatefulSet", "db", 1)

@@ -112,6 +112,24 @@ def test_what_follows_a_pod_that_is_terminating_in_the_snapshot(spec: Object, re
     assert {row.workload: row.least_ready for row in found.workloads}["ReplicaSet/filler"] == ready
 
 
+@pytest.mark.parametrize(("policy", "ready"), [("Failed", 1), ("TerminatingOrFailed", 0)])
+def test_what_follows_a_pod_of_a_job_that_is_terminating(policy: str, ready: int) -> None:
+    """With `Failed` no other is made until it has ended; it was made at once, and evicted another."""
+    item = web(1, cpu="2", constraints=[], kind="Job", pod={"priorityClassName": "system-cluster-critical"})
+    item |= {"apiVersion": "batch/v1"}
+    item["spec"] = {
+        "template": item["spec"]["template"],
+        "podReplacementPolicy": policy,
+        "parallelism": 1,
+        "completions": 1,
+    }
+    objects = changed(running(item, ["a1"], *zones("a")), "web-0", deletionTimestamp=LONG_AGO)
+    filler = scaled("ReplicaSet", "filler", 1, namespace="shop", cpu="2")
+    found = applied([*objects, filler, replica(filler, "filler-1", "a1")], filler, item)
+    assert found.completes
+    assert {row.workload: row.least_ready for row in found.workloads}["ReplicaSet/filler"] == ready
+
+
 def test_an_ordered_set_waits_for_a_pod_too_many_that_is_terminating() -> None:
     """The next one goes when it has ended."""
     objects = running(of_kind(3, "StatefulSet"), ["a1", "a1", "a1"], *zones("a"))
