@@ -33,9 +33,8 @@ from tests.builders import (
 )
 from tests.seeds import tries
 
-#: Fresh examples on every run, without a limit on the time of one: CI machines are slow.
+#: Fresh examples on every run.
 relaxed = settings(
-    deadline=None,
     max_examples=tries(25),
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

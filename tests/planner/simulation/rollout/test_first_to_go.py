@@ -15,7 +15,6 @@ from planner.simulation.rollout.draw import play
 from planner.simulation.rollout.prepare import prepare
 from tests.builders import Object, replica
 from tests.planner.simulation.rollout.running import manifests, web, zones
-from tests.strategies import relaxed
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -86,7 +85,6 @@ states = st.sampled_from([STARTING, UNKNOWN, SICK, READY])
 places = st.sampled_from(["a1", "b1", "c1"])
 
 
-@relaxed
 @given(st.lists(st.tuples(places, states, st.integers(-1, 1)), min_size=1, max_size=8), st.data())
 def test_a_rollout_and_a_what_if_take_the_same_pods(
     pods: list[tuple[str, tuple[str, bool], int]], data: st.DataObject
