@@ -7,7 +7,7 @@ a state in which some have gone first is kept, and the next pod goes on from the
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.objects.node import Node
@@ -36,10 +36,20 @@ class _Gone:
 class TrialState:
     """A scheduler over a cluster at rest, with other nodes or more pods; trials are undone."""
 
-    def __init__(self, static: AtRest, nodes: Iterable[Node] | None, more: Sequence[Pod]) -> None:
-        base = static.problem
+    def __init__(
+        self,
+        static: AtRest,
+        nodes: Iterable[Node] | None,
+        more: Sequence[Pod],
+        variants: Mapping[str, Pod] | None = None,
+    ) -> None:
+        """With `more` pods that have a node, and variants of a pending one, by what tells them apart."""
+        base, variants = static.problem, variants or {}
+        first = len(base.pods) + len(more)
+        self.variants = {name: number for number, name in enumerate(variants, start=first)}
+        """The numbers of the variants among the pods."""
         start, claiming = static.start
-        problem = base.varied(start.problem.node_of, nodes, more)
+        problem = base.varied(start.problem.node_of, nodes, (*more, *variants.values()))
         self.scheduler = Scheduler(problem, preemption=static.preemption, before=start)
         state = self.scheduler.state
         for pod, node in claiming:
@@ -47,6 +57,8 @@ class TrialState:
         self._nominated = static.promised
         self._first = state.mark()
         self._gone: list[_Gone] = []
+        #: Which pods came and left, in order, when groups of pods were tried without some that are deleted.
+        self._moves_without: dict[Hashable, Sequence[tuple[int, int, bool]]] = {}
 
     def restore_nominations(self, pod: int, variant: int) -> None:
         """Take over what the snapshot promises to pending pods; the variant stands for its pod."""
@@ -71,6 +83,29 @@ class TrialState:
             self._gone.append(_Gone(tried, refused, mark))
         return self.scheduler.state.mark()
 
+    def place_first_without(self, deleted: Sequence[int], groups: Sequence[Sequence[int]]) -> int:
+        """Delete pods and try those of each group until one is refused; the mark of the state before that.
+
+        What became of the groups is kept, and done again without asking, unless nodes are promised to pods.
+        """
+        state, mark = self.scheduler.state, self.rest()
+        key = (*deleted,), (*map(tuple, groups),)
+        known = self._moves_without.get(key)
+        if known is None:
+            for pod in deleted:
+                state.unbind(pod)
+            for group in groups:
+                self.try_until_refused(group)
+            if not self._nominated:
+                self._moves_without[key] = [*state.moves_since(mark)]
+            return mark
+        for pod, node, came in known:
+            if came:
+                state.bind(pod, node)
+            else:
+                state.unbind(pod)
+        return mark
+
     def try_until_refused(self, group: Sequence[int]) -> tuple[Sequence[int], bool]:
         """The pods that were tried, and whether the last of them was refused."""
         for number, pod in enumerate(group, start=1):
@@ -91,10 +126,15 @@ class TrialStates:
         self._kept: OrderedDict[Hashable, TrialState] = OrderedDict()
         self._most = max(_LEAST_KEPT, _NODES_KEPT // max(1, static.problem.nodes.size))
 
-    def get(self, key: Hashable, make: Callable[[], TrialState]) -> TrialState:
-        """The state under a key, made when it is not there (any more)."""
+    def get(
+        self,
+        key: Hashable,
+        make: Callable[[], TrialState],
+        serves: Callable[[TrialState], bool] = lambda _: True,
+    ) -> TrialState:
+        """The state under a key, made when it is not there (any more), or does not serve."""
         found = self._kept.get(key)
-        if found is None:
+        if found is None or not serves(found):
             while len(self._kept) >= self._most:
                 self._kept.popitem(last=False)
             found = self._kept[key] = make()

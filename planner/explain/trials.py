@@ -9,7 +9,7 @@ from functools import cached_property
 from models.objects.node import Node
 from models.objects.pod import Pod
 from planner.explain.at_rest import AtRest
-from planner.explain.change import Candidate, edited
+from planner.explain.change import Candidate, SpecEdit, edited
 from planner.explain.trial_states import TrialState, TrialStates
 from planner.problem.nodes import HOSTNAME
 from planner.scheduler.scheduler import Scheduler
@@ -24,6 +24,16 @@ class TrialResult:
     replaced: Mapping[str, str | None] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """The nodes with which a pod is tried, None for those that there are, and the pods that come with it."""
+
+    changes: Candidate
+    nodes: Sequence[Node] | None
+    coming: tuple[Pod, ...]
+    key: Hashable
+
+
 class Trials:
     """What becomes of one pod when something is changed in a cluster at rest."""
 
@@ -31,6 +41,11 @@ class Trials:
         self._static = static
         self._pod = pod
         self._states = states
+        self._known: dict[Hashable, TrialResult | None] = {}
+        self._edited_states = TrialStates(static)
+        self._specs: dict[tuple[SpecEdit, ...], str] = {}
+        self._variants: dict[str, Pod] = {}
+        self._surroundings: dict[tuple[int, ...], _Surroundings] = {}
 
     @cached_property
     def _ahead(self) -> list[list[int]]:
@@ -44,30 +59,46 @@ class Trials:
     def run(
         self, candidates: Sequence[Candidate], wanted: Callable[[Candidate], bool]
     ) -> Iterator[tuple[Candidate, TrialResult | None]]:
-        """Try those still wanted out, in their order; what leaves the nodes alone shares a problem."""
-        light = [found for found in candidates if _edits(found) and not _of_cluster(found)]
-        variant_of = {id(found): number for number, found in enumerate(light)}
-        own = None
+        """Try those still wanted out, in their order; those that come to the same are tried once."""
         for candidate in candidates:
-            if not wanted(candidate):
-                continue
-            if id(candidate) not in variant_of:
-                yield candidate, self._changed(candidate)
-                continue
-            if own is None:
-                own = TrialState(self._static, None, [self._variant(found) for found in light])
-                first = len(own.scheduler.problem.pods) - len(light)
-            yield candidate, self._decide(own, first + variant_of[id(candidate)], candidate)
+            self._written(candidate)
+        for candidate in candidates:
+            if wanted(candidate):
+                yield candidate, self._tried(candidate)
+
+    def _tried(self, candidate: Candidate) -> TrialResult | None:
+        """What becomes of the pod with the changes; known where the same has been tried."""
+        around, written = self._around(candidate), self._written(candidate)
+        effect = (around.key, _gone(candidate), written)
+        if effect not in self._known:
+            state = self._edited_state(around, written) if written else self._unedited_state(around)
+            variant = state.variants.get(written, self._pod)
+            self._known[effect] = self._decide(state, variant, candidate)
+        return self._known[effect]
+
+    def _unedited_state(self, around: _Surroundings) -> TrialState:
+        """The pod itself stays as it is: the state is shared with all pods that ask for the same."""
+        return self._states.get(around.key, lambda: TrialState(self._static, around.nodes, around.coming))
+
+    def _edited_state(self, around: _Surroundings, written: str) -> TrialState:
+        """A state that holds the pod with every spec that is known so far, to be tried there in turn."""
+        return self._edited_states.get(
+            around.key,
+            lambda: TrialState(self._static, around.nodes, around.coming, self._variants),
+            lambda state: written in state.variants,
+        )
 
     def together(self, candidate: Candidate, pods: Sequence[int]) -> int:
         """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
-        nodes, more = self._changed_nodes(candidate), [self._variant(candidate, pod) for pod in pods]
+        alike = [self._static.problem.pods[pod] for pod in pods]
+        more = [pod.model_copy(update={"spec": edited(pod.spec, candidate)}) for pod in alike]
+        nodes = self._changed_nodes(candidate)
         scheduler = TrialState(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
         first = len(self._static.problem.pods)
         variant_of = {pod: number for number, pod in enumerate(pods, start=first)}
         left = self._static.left
         scheduler.restore_nominations([*(pod for pod in left if pod not in variant_of), *variant_of.values()])
-        gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
+        gone = _gone(candidate)
         for pod in gone:
             scheduler.state.unbind(pod)
         own = scheduler.problem.pods[first].priority
@@ -78,31 +109,31 @@ class Trials:
         queue = [pod for pod in left if pod in variant_of or (tried and not self._static.is_gated(pod))]
         return _count_placed(scheduler, queue, variant_of)
 
-    def _variant(self, candidate: Candidate, number: int | None = None) -> Pod:
-        pod = self._static.problem.pods[self._pod if number is None else number]
-        return pod.model_copy(update={"spec": edited(pod.spec, candidate)})
+    def _written(self, candidate: Candidate) -> str:
+        """The spec that the pod has after the changes, written out; empty where they leave it as it is."""
+        edits = tuple(change.edit for change in candidate if change.edit is not None)
+        if edits not in self._specs:
+            pod = self._static.problem.pods[self._pod]
+            spec = edited(pod.spec, candidate)
+            self._specs[edits] = written = spec.model_dump_json() if edits else ""
+            if written:
+                self._variants.setdefault(written, pod.model_copy(update={"spec": spec}))
+        return self._specs[edits]
 
-    def _changed(self, candidate: Candidate) -> TrialResult | None:
-        """A trial that changes nodes, brings pods that have a node, or deletes pods.
+    def _around(self, candidate: Candidate) -> _Surroundings:
+        """The nodes and pods with which the candidate is tried; worked out once for the same changes."""
+        changes = tuple(change for change in candidate if change.of_cluster)
+        known = self._surroundings.get(tuple(map(id, changes)))
+        if known is None:
+            nodes, coming = self._changed_nodes(changes) if changes else None, (*self._coming(changes),)
+            known = _Surroundings(changes, nodes, coming, self._key(changes, nodes or (), coming))
+            self._surroundings[tuple(map(id, changes))] = known
+        return known
 
-        Where the pod itself stays as it is, the state is shared with all pods that ask for the same.
-        """
-        coming = [*self._coming(candidate)]
-        if _edits(candidate):
-            state = TrialState(
-                self._static, self._changed_nodes(candidate), [self._variant(candidate), *coming]
-            )
-            return self._decide(state, len(self._static.problem.pods), candidate)
-        nodes = self._changed_nodes(candidate) if _of_cluster(candidate) else None
-        key = self._key(candidate, nodes, coming)
-        state = self._states.get(key, lambda: TrialState(self._static, nodes, coming))
-        return self._decide(state, self._pod, candidate)
-
-    def _key(self, candidate: Candidate, nodes: Sequence[Node] | None, coming: Iterable[Pod]) -> Hashable:
+    def _key(self, changes: Candidate, nodes: Sequence[Node], coming: Iterable[Pod]) -> Hashable:
         """Equal for changes that lead to the same nodes and pods."""
-        known = self._static.problem.nodes
-        places = {change.node for change in candidate if change.node is not None and nodes is not None}
-        changed = [] if nodes is None else [*(nodes[place] for place in sorted(places)), *nodes[known.size :]]
+        places = sorted({change.node for change in changes if change.node is not None})
+        changed = (*(nodes[place] for place in places), *nodes[self._static.problem.nodes.size :])
         return tuple(found.model_dump_json() for found in (*changed, *coming))
 
     def _coming(self, candidate: Candidate) -> Iterator[Pod]:
@@ -130,22 +161,19 @@ class Trials:
     def _decide(self, state: TrialState, variant: int, candidate: Candidate) -> TrialResult | None:
         """Try the pod after all ahead of it; the pod's own trial is undone afterwards."""
         scheduler = state.scheduler
-        gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
-        if gone or not _of_cluster(candidate):
-            mark = state.rest()
+        gone = _gone(candidate)
         state.restore_nominations(self._pod, variant)
-        for pod in gone:
-            scheduler.state.unbind(pod)
         if gone:
-            for group in self._ahead:
-                state.try_until_refused(group)
+            mark = state.place_first_without(gone, self._ahead)
         elif _of_cluster(candidate):
             mark = state.place_first(self._ahead)
+        else:
+            mark = state.rest()
         back = [*filter(self._static.losses.comes_back, gone)]
         own = scheduler.problem.pods[variant].priority
         sooner = [pod for pod in back if scheduler.problem.pods[pod].priority > own]
         places = {pod: _place(scheduler, pod) for pod in sooner}
-        decision = scheduler.decide(variant)
+        decision = scheduler.decide_briefly(variant)
         landing = None
         if decision.node is not None:
             places |= {pod: _place(scheduler, pod) for pod in back if pod not in places}
@@ -179,6 +207,11 @@ def _place(scheduler: Scheduler, pod: int) -> str | None:
         return None
     node = scheduler.decide(pod).node
     return None if node is None else scheduler.problem.nodes.names[node]
+
+
+def _gone(candidate: Candidate) -> tuple[int, ...]:
+    """The pods that are deleted, each once."""
+    return tuple(dict.fromkeys(pod for change in candidate for pod in change.gone))
 
 
 def _edits(candidate: Candidate) -> bool:

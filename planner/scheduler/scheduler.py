@@ -168,18 +168,20 @@ class Scheduler:
         return SchedulingDecision(pod, node, explanation=explanation)
 
     def places(self, pod: int) -> bool:
-        """Decide a pod where only that matters: whether it gets a node.
+        """Decide a pod where only that matters: whether it gets a node."""
+        return self.decide_briefly(pod).node is not None
 
-        Why it gets none is not asked when there is no pod that it could evict.
-        """
+    def decide_briefly(self, pod: int) -> SchedulingDecision:
+        """The same as `decide`; why there is no node is not asked when there is no pod to evict."""
         template = self.problem.template(pod)
         framework = self.framework_of(pod)
-        if template.priority <= self._least_priority and framework.bind_failure(template) is None:
-            found = self._find(framework, framework.plan(template), pod)
-            if found is not None:
-                self._bind(pod, found[0])
-            return found is not None
-        return self.decide(pod).node is not None
+        if template.priority > self._least_priority or framework.bind_failure(template) is not None:
+            return self.decide(pod)
+        found = self._find(framework, framework.plan(template), pod)
+        if found is None:
+            return SchedulingDecision(pod, None)
+        self._bind(pod, found[0])
+        return SchedulingDecision(pod, found[0])
 
     @cached_property
     def _least_priority(self) -> int:
