@@ -14,8 +14,8 @@ import pytest
 
 from tests.builders import REQUIRED
 from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.generated import cleared, static
 from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, spread, workload
-from tests.e2e.settling import cleared, static
 from tests.e2e.stories import carried_out
 
 #: So many are drawn: `MOVES=60 make e2e E2E=tests/e2e/test_generated_moves.py`, half a minute each, from

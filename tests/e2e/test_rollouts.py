@@ -15,8 +15,8 @@ from models import Cluster
 from planner.documents.rollout import Rollout, WorkloadRollout
 from planner.simulation.rollout import rollout
 from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
+from tests.e2e.generated import cleared, static
 from tests.e2e.manifests import ZONE, node, spread, workload
-from tests.e2e.settling import cleared, static
 
 #: So many are drawn: `ROLLOUTS=60 make e2e E2E=tests/e2e/test_rollouts.py`, some twelve seconds each, from
 #: `ROLLOUT_SEED` on where one is to be looked at again.

@@ -144,7 +144,7 @@ def test_the_command_line_keeps_the_order_of_mixed_flags(
 @relaxed
 @given(snapshots(), changes)
 def test_controllers_have_nothing_left_to_do(objects: list[Object], wanted: list[tuple[str, str]]) -> None:
-    """Every workload has what it wants after every change, so settling once more adds nothing."""
+    """Every workload has what it wants after every change, so reconciling once more adds nothing."""
     try:
         found = one_by_one(Cluster.from_objects(objects), wanted)
     except InputError:

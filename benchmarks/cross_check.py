@@ -1,6 +1,6 @@
 """Random clusters of ten to sixty nodes, and whether one engine refutes what another has proved.
 
-    python benchmarks/rivals.py --cases 100 --seed 1
+    python benchmarks/cross_check.py --cases 100 --seed 1
 
 No search knows the truth about such clusters; what some plan or some order of binds reaches is possible.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.truth import merged
-from tests.truth.rivals import judge_rivals
+from tests.truth.cross_check import cross_checked
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
             break
         case = merged.draw(number, options.command)
         cases[case.command] += 1
-        for finding in judge_rivals(case, options.time_limit):
+        for finding in cross_checked(case, options.time_limit):
             faults[finding.fault] += 1
             print(
                 f"{number} {case.command} {case.options or ''}: {finding.fault}: {finding.text}", flush=True

@@ -30,7 +30,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def judge_rivals(case: Case, time_limit: float) -> Iterator[Finding]:
+def cross_checked(case: Case, time_limit: float) -> Iterator[Finding]:
     """What the engines say against each other, and plans that the filters do not accept."""
     try:
         answers = {name: tuple(stages) for name, stages in _answers(case, time_limit)}
@@ -40,21 +40,21 @@ def judge_rivals(case: Case, time_limit: float) -> Iterator[Finding]:
         yield Finding("invalid", str(error))
         return
     for name, stages in answers.items():
-        for rival, other in answers.items():
-            if name != rival:
-                yield from _beaten(name, stages, rival, other)
+        for engine, other in answers.items():
+            if name != engine:
+                yield from _beaten(name, stages, engine, other)
 
 
 class _Invalid(Exception):
     """A plan with a step that must not be."""
 
 
-def _beaten(name: str, stages: Stages, rival: str, others: Stages) -> Iterator[Finding]:
+def _beaten(name: str, stages: Stages, engine: str, others: Stages) -> Iterator[Finding]:
     """Claims of one engine that the plan of another refutes."""
     by_name = {stage.name: stage.value for stage in others}
     common = [*takewhile(lambda stage: _is_comparable(stage, by_name), stages)]
     values, best = [stage.value for stage in common], [by_name[stage.name] for stage in common]
-    for finding in compare(common, values, best, (f"{name}, beaten by {rival}",)):
+    for finding in compare(common, values, best, (f"{name}, beaten by {engine}",)):
         if finding.fault in CORRECT:
             yield finding
 

@@ -5,14 +5,14 @@ import pytest
 from models import Cluster
 from planner import solve
 from tests import seeds
-from tests.truth import merged, rivals
-from tests.truth.rivals import judge_rivals
+from tests.truth import cross_check, merged
+from tests.truth.cross_check import cross_checked
 
 
 def test_no_claim_is_refuted() -> None:
     """Fresh clusters; the seed says which command is asked."""
     for seed in seeds.seeds(2):
-        found = list(judge_rivals(merged.draw(seed, parts=2), 3.0))
+        found = list(cross_checked(merged.draw(seed, parts=2), 3.0))
         assert not found, f"seed {seed}: {found}"
 
 
@@ -27,8 +27,8 @@ def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         return plan.model_copy(update={"steps": (), "objective": stages})
 
-    monkeypatch.setattr(rivals, "solve", lazy)
-    assert {finding.fault for finding in judge_rivals(case, 3.0)} == {"false"}
+    monkeypatch.setattr(cross_check, "solve", lazy)
+    assert {finding.fault for finding in cross_checked(case, 3.0)} == {"false"}
 
 
 def _places(seed: int) -> bool:
