@@ -233,7 +233,7 @@ def test_no_wave_is_empty() -> None:
         drained([node("n1")], "n1", at_once=0)
 
 
-def _rivals(zone: str = "b") -> list[Object]:
+def _contenders(zone: str = "b") -> list[Object]:
     """`high` is drained from `a1`; `low` fills `c1`, and `b1` is in the same zone or in one of its own."""
     apart = [term("topology.kubernetes.io/zone", "high")]
     return [
@@ -247,10 +247,10 @@ def _rivals(zone: str = "b") -> list[Object]:
 
 def test_what_may_be_preempted_is_told() -> None:
     """As long as the old pod ends its zone is closed to the replacement, which takes the room of another."""
-    (note,) = drained(_rivals("a"), "a1").notes
+    (note,) = drained(_contenders("a"), "a1").notes
     assert note.startswith("default/low may be preempted by the replacement of default/high")
-    assert drained(_rivals("b"), "a1").notes == ()
-    assert drained(_rivals("a"), "a1", preemption=False).notes == ()
+    assert drained(_contenders("b"), "a1").notes == ()
+    assert drained(_contenders("a"), "a1", preemption=False).notes == ()
 
 
 def test_what_is_preempted_counts_for_its_budget() -> None:
