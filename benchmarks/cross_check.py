@@ -1,4 +1,4 @@
-"""Random clusters of ten to sixty nodes, and whether one engine refutes what another has proved.
+"""Random clusters of some six to sixty nodes, and whether one engine refutes what another has proved.
 
     python benchmarks/cross_check.py --cases 100 --seed 1
 

@@ -214,11 +214,6 @@ def _gone(candidate: Candidate) -> tuple[int, ...]:
     return tuple(dict.fromkeys(pod for change in candidate for pod in change.gone))
 
 
-def _edits(candidate: Candidate) -> bool:
-    """Whether the pod itself is another one afterwards."""
-    return any(change.edit is not None for change in candidate)
-
-
 def _of_cluster(candidate: Candidate) -> bool:
     return any(change.of_cluster for change in candidate)
 

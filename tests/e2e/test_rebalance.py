@@ -27,6 +27,7 @@ from tests.e2e.stories import (
     lopsided,
     per_zone,
     planned,
+    strike,
     struck_everywhere,
     too_many,
     versions,
@@ -347,12 +348,17 @@ def test_wave_by_wave(live: ControlPlane, tmp_path: Path) -> None:
 
 
 def test_what_was_not_ready_before_is_not_waited_for(live: ControlPlane, tmp_path: Path) -> None:
-    """No pod of the workload ever becomes ready: the script waited for the first replacement, and stopped."""
+    """No pod of the workload ever becomes ready: the script waited for the first replacement, and stopped.
+
+    Nor is it waited for when the script was struck on its way, and is started again.
+    """
     live.create(node("a1"), node("a2"))
     live.create(workload("web", 4, spread("web"), annotations={"stand-in/never-ready": ""}))
     wait_for("four pods in zone a", lambda: per_zone(live, "web") == {"a": 4} or None)
     live.create(node("b1", zone="b"))
     script = planned(live, tmp_path, "rebalance")
+    assert strike(live, script, "TERM", 8, "after").returncode in {-15, 143}
+    assert left_behind(live) == []
     ended = carried_out(live, script, TIMEOUT="20")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (per_zone(live, "web"), left_behind(live)) == ({"a": 2, "b": 2}, [])

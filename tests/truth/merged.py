@@ -1,4 +1,4 @@
-"""Random clusters of ten to sixty nodes: wide tiny clusters side by side, whose rules meet.
+"""Random clusters of some six to sixty nodes: wide tiny clusters side by side, whose rules meet.
 
 Names of one part are made its own, labels are not: zones, applications and namespaces are common, so that a
 constraint of one part counts the pods of another.

@@ -19,6 +19,7 @@ from tests.truth.findings import CORRECT
 from tests.truth.large_paths import PATHS, SOLVE_PATHS, lowered
 from tests.truth.manifests import Object, complete
 from tests.truth.oracle import Oracle
+from tests.truth.planted import proves_that_nothing_fits
 
 #: All features are looked for in the same clusters: each is drawn once.
 first_seed = cache(seeds.fresh)
@@ -102,12 +103,5 @@ def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         and solve(Cluster.from_objects(case.objects)).steps
     )
 
-    def lazy(cluster: Cluster, **options: object) -> object:
-        plan = solve(cluster)
-        stages = tuple(
-            stage.model_copy(update={"value": 0, "bound": 0, "proved": True}) for stage in plan.objective
-        )
-        return plan.model_copy(update={"steps": (), "objective": stages})
-
-    monkeypatch.setattr(placing_claims, "solve", lazy)
+    monkeypatch.setattr(placing_claims, "solve", proves_that_nothing_fits)
     assert judge(case).faults.keys() & CORRECT

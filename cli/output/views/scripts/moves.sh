@@ -38,7 +38,8 @@ read_sets() {
 }
 
 # How far the plan is.  A move is `todo`, `away` (evicted, no replacement on a node yet), `landed` or
-# `done` (and ready, if the pod that went was); the rows that come out are those of the wave that is due, and of the one before:
+# `done` (and ready, if the pod that went was); the rows that come out are those of the wave that is due, and of
+# the one before:
 #   T|MOVES DONE|MOVES|WAVE DUE|WAVES     ?|WHAT IS NOT AS PLANNED
 #   todo|NAMESPACE|POD|UID|FROM|KIND/NAME|TO|REPLACEMENT|ITS NODE|PIN     (away, landed, done alike)
 #   E|a row of ENDING, for every evicted pod that is still there
