@@ -12,18 +12,20 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from consolidation_replay import failure
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models import Cluster
 from planner import consolidate
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.setting import with_added
 from planner.documents.consolidation import ConsolidationPlan
+from tests.planner.consolidate.replay import failure
 
 PRICES = {
     "m5.2xlarge": 0.384,

@@ -28,7 +28,7 @@ from tests.truth.large_paths import effort_of, lowered, path_of
 from tests.truth.shrinking import shrunk
 
 _SLOW = 2.0
-COMMANDS = tuple(dict.fromkeys((*generator.COMMANDS, *wide.COMMANDS)))
+COMMANDS = tuple(dict.fromkeys((*generator.COMMANDS, *wide.COMMANDS, *wide.MORE_COMMANDS)))
 DRAWS = {"mixed": generator.draw, "plain": plain.draw, "wide": wide.draw}
 
 

@@ -15,8 +15,7 @@ def write_consolidation_metrics(target: str, document: ConsolidationPlan, now: f
 
 def _lines(document: ConsolidationPlan, now: float) -> Iterator[str]:
     cost = document.cost
-    costs = {"now": cost.before, "after": cost.after}
-    costs |= {} if cost.bound is None else {"bound": cost.bound}
+    costs = {"now": cost.before, "after": cost.after, "bound": cost.bound}
     states = (({"state": state}, value) for state, value in costs.items())
     yield from gauge("nodes_cost", "What nodes cost now, after the plan, and at least in any plan.", states)
     numbers = {"removed": len(document.removed), "added": len(document.added), "kept": len(document.kept)}

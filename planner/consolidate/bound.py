@@ -79,12 +79,15 @@ def cost_bound(task: SearchTask, meter: Meter) -> CostBound:
 def room_bound(task: SearchTask) -> int:
     """What nodes cost at least that have room for all pods in sum, of the resource of which that is the most.
 
-    Nodes with the lowest price for their room are kept first, the last one in part.
+    Nodes with the lowest price for their room are kept first, the last one in part.  On a node that has less
+    than its pods request they may stay.
     """
-    state, allocatable, removable = task.trial.state, task.trial.problem.allocatable, task.removable
-    pods = state.load_of(np.flatnonzero(task.movable.weights))
-    free = np.maximum(allocatable - state.used + pods, 0)
-    needs = pods.sum(axis=1) - free[:, ~removable.mask].sum(axis=1)
+    trial, removable = task.trial, task.removable
+    pods = np.flatnonzero(task.movable.weights)
+    there = np.zeros_like(trial.problem.allocatable)
+    np.add.at(there.T, trial.state.node_of[pods], trial.wanted[trial.problem.template_of[pods]])
+    free = np.maximum(trial.free() + trial.state.load_of(pods), there)
+    needs = there.sum(axis=1) - free[:, ~removable.mask].sum(axis=1)
     prices = removable.prices[removable.mask]
     return removable.fixed_cost + max(
         (
@@ -96,7 +99,7 @@ def room_bound(task: SearchTask) -> int:
 
 
 def _least_price(room: Ints, prices: Ints, need: int) -> int:
-    """The price of so much room, a part of a node at a part of its price; rounded down."""
+    """The price of so much room, a part of a node at a part of its price; costs are whole, so rounded up."""
     order = np.argsort(prices / np.maximum(room, 1), kind="stable")
     order = order[room[order] > 0]
     reached = room[order].cumsum()
@@ -104,7 +107,7 @@ def _least_price(room: Ints, prices: Ints, need: int) -> int:
     cost = int(prices[order[:whole]].sum())
     if whole < len(order):
         lacking = need - (int(reached[whole - 1]) if whole else 0)
-        cost += max(0, lacking) * int(prices[order[whole]]) // int(room[order[whole]])
+        cost += -(-max(0, lacking) * int(prices[order[whole]]) // int(room[order[whole]]))
     return cost
 
 

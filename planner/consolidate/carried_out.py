@@ -53,10 +53,9 @@ class CarryingOut:
 
     def limits(self, setting: Setting, most_moves: int | None) -> Limits:
         """The limits of a search in a setting."""
-        problem, movable = setting.problem, setting.movable
         reserve = self._reserve(setting)
         if self.losses is not None:
-            other = self.losses.room(problem, movable, setting.added, self.to_spare)
+            other = self.losses.room(setting.trial, setting.movable, setting.added, self.to_spare)
             reserve = other if reserve is None else reserve.with_(other)
         return Limits(reserve, most_moves)
 

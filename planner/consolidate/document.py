@@ -10,7 +10,6 @@ import numpy as np
 
 from planner.consolidate.emptying import Emptied
 from planner.consolidate.prices import NodePrices
-from planner.consolidate.search import FoundLayout
 from planner.consolidate.setting import Setting
 from planner.documents.consolidation import (
     AddedNode,
@@ -31,16 +30,16 @@ _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 
 def document(  # noqa: PLR0913 - what a plan consists of
     setting: Setting,
-    layout: FoundLayout,
     emptied: Emptied,
     *,
-    least_cost: Decimal | None,
+    least_cost: Decimal,
+    least_moves: int | None,
     frontier: Sequence[FrontierPoint],
     max_moves: int | None,
     survive: str | None,
     notes: Sequence[str],
 ) -> ConsolidationPlan:
-    """The plan; `least_cost` is the bound where the models speak of all plans."""
+    """The plan; no plan costs less than `least_cost`, nor makes fewer than `least_moves` at that cost."""
     problem, trial, removable, prices = (
         emptied.trial.problem,
         emptied.trial,
@@ -54,7 +53,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         Measured("pinned", emptied.pinned, largest=False),
         Measured("softExcess", after.balance.soft_excess, largest=False),
     ]
-    claims = [] if least_cost is None else [*_claims(layout, math.floor(least_cost / prices.unit))]
+    claims = [*_claims(math.floor(least_cost / prices.unit), least_moves if emptied.moves else 0)]
     stages = [*judge(measured, claims)]
     reasons = [[_reason(emptied, landing.move.source) for landing in wave] for wave in emptied.waves]
     return ConsolidationPlan(
@@ -67,7 +66,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         cost=NodeCost(
             before=prices.cost(removable.cost(setting.added)),
             after=prices.cost(measured[0].value),
-            bound=None if least_cost is None else float(least_cost),
+            bound=float(least_cost),
         ),
         removed=tuple(_removed(prices, emptied)),
         added=tuple(_added(setting)),
@@ -84,10 +83,10 @@ def document(  # noqa: PLR0913 - what a plan consists of
     )
 
 
-def _claims(layout: FoundLayout, least_cost: int) -> Iterator[Claim]:
+def _claims(least_cost: int, least_moves: int | None) -> Iterator[Claim]:
     yield Claim("cost", Bound(least_cost, "the model of nodes that are kept", _ASSUMES))
-    if layout.least_moves is not None:
-        moves = Bound(layout.least_moves, "the model of nodes that are kept", _ASSUMES)
+    if least_moves is not None:
+        moves = Bound(least_moves, "the model of nodes that are kept", _ASSUMES)
         yield Claim("moves", moves, {"cost": least_cost})
 
 

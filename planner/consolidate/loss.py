@@ -17,9 +17,11 @@ from models import Cluster
 from models.errors import InputError
 from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
+from planner.constraints.family import PLENTY
 from planner.eviction.jobs import LOST, JobDisruptions
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.whatif.eviction import without_pods
@@ -79,11 +81,12 @@ class Losses:
                 pods = "1 pod finds" if loss.pods == 1 else f"{loss.pods} pods find"
                 yield f"when {self.key} {domain} is lost {pods} no node as the cluster is now; no more will"
 
-    def room(self, problem: Problem, movable: Movable, added: Mask, thousandths: int) -> Reserve | None:
+    def room(self, trial: TrialCluster, movable: Movable, added: Mask, thousandths: int) -> Reserve | None:
         """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
 
         Machines that are not added yet are none that have to stay.
         """
+        problem = trial.problem
         column = problem.nodes.column(self.key)
         lost = [
             column.codes == column.code_of[domain]
@@ -93,7 +96,8 @@ class Losses:
         if not lost:
             return None
         usable = (1000 - thousandths) * problem.allocatable
-        going, again, stays = _requests(problem, movable)
+        usable[trial.free() == PLENTY] = 1000 * PLENTY
+        going, again, stays = _requests(trial, movable)
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
         needs = [1000 * (again + np.where(inside, 0, stays)).sum(axis=1) for inside in lost]
         spare = [
@@ -121,8 +125,10 @@ def _all_come_again(problem: Problem, movable: Movable) -> bool:
     return len(without_pods(cluster, gone, returning=gone).pods) == len(cluster.pods)
 
 
-def _requests(problem: Problem, movable: Movable) -> tuple[Ints, Ints, Ints]:
-    """By resource and node what pods ask for that go with their node, that are made again, and all others."""
+def _requests(trial: TrialCluster, movable: Movable) -> tuple[Ints, Ints, Ints]:
+    """By resource and node what pods take that go with their node, what others need that are made again, and
+    what the rest take."""
+    problem = trial.problem
     going, again, stays = (np.zeros_like(problem.allocatable) for _ in range(3))
     jobs = JobDisruptions(problem.cluster, LOST)
     running = np.flatnonzero(problem.node_of >= 0).tolist()
@@ -132,12 +138,11 @@ def _requests(problem: Problem, movable: Movable) -> tuple[Ints, Ints, Ints]:
         if job is not None and job.key in may_fail:
             # It may end with its Job, wherever it is.
             continue
+        node, template = problem.node_of[pod], trial.template(pod)
         if problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod):
-            kind = again
+            again[:, node] += trial.wanted[template]
         elif not movable.weights[pod]:
             kind = going if goes_with_its_node(problem, pod) else stays
-        else:
-            # It may end in the lost domain, and nothing makes it again.
-            continue
-        kind[:, problem.node_of[pod]] += problem.template(pod).requests
+            kind[:, node] += trial.taken[template]
+        # Any other may end in the lost domain, and nothing makes it again.
     return going, again, stays

@@ -15,7 +15,7 @@ import numpy as np
 from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
-from planner.consolidate.bound import CostBound, is_modelled
+from planner.consolidate.bound import CostBound, is_modelled, room_bound
 from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
@@ -106,8 +106,8 @@ class _Consolidation:
         self._losses: Losses | None = None
         if limits.survive is not None:
             self._losses = Losses.of(self._alone.problem, self._alone.movable, limits.survive)
-        self._alone_modelled = is_modelled(self._alone.trial, self._alone.movable)
-        self._modelled = self._alone_modelled
+        #: Whether the machines that are looked at are all that a plan may add.
+        self._claimed = True
         self._setting = self._alone
         self._machines: Codes | None = None
         #: What is known of the least cost; it does not depend on how many pods may move.
@@ -119,7 +119,8 @@ class _Consolidation:
             self._setting = found.setting
             self._machines = found.setting.kinds
             self._bound = found.bound
-            self._modelled = self._modelled and found.claimed
+            self._claimed = found.claimed
+        self._modelled = self._claimed and is_modelled(self._alone.trial, self._alone.movable)
 
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
@@ -127,14 +128,22 @@ class _Consolidation:
         frontier = [*_frontier(self._dearer(layout, best))] if curve else []
         return document(
             best.setting,
-            layout,
             best.emptied,
-            least_cost=layout.least_cost * self._setting.prices.unit if self._modelled else None,
+            least_cost=self._least_cost(layout),
+            least_moves=layout.least_moves if self._modelled else None,
             frontier=frontier,
             max_moves=self._limits.max_moves,
             survive=self._limits.survive,
             notes=(*self._notes(), *self._with_pins(layout, best)),
         ).cut_while(self._meter.cut or self._wave_meter.cut)
+
+    def _least_cost(self, layout: FoundLayout) -> Decimal:
+        """What no plan costs less than: what the search knows, or what is known of any cluster."""
+        if self._modelled:
+            return layout.least_cost * self._setting.prices.unit
+        alone = self._alone
+        known = room_bound(alone.task()) if self._catalogue is None else alone.removable.fixed_cost
+        return known * alone.prices.unit
 
     def _best(self, max_moves: int | None, meter: Meter) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan; with more and more to spare where a lost domain would leave pods without a node.
@@ -228,6 +237,12 @@ class _Consolidation:
         gone = frozenset(names[node] for node in np.flatnonzero(layout.removed).tolist())
         return losses.is_worse(deleted(moved(problem.cluster, places), gone))
 
+    def _why_unmodelled(self) -> str:
+        if not self._claimed:
+            return "machines are domains of a constraint, or there are too many types"
+        why = "the snapshot breaks a rule other than spread, a constraint honours taints,"
+        return f"{why} or a selector names a label that pods get from their nodes"
+
     def _notes(self) -> Iterator[str]:
         problem = self._alone.problem
         if self._losses is not None:
@@ -238,11 +253,11 @@ class _Consolidation:
         rules = self._alone.movable.protections
         if (rules.most_per_node, rules.most_per_namespace) != (None, None):
             yield "the DeschedulerPolicy's limits per node and namespace are not kept to"
-        if not self._alone_modelled:
-            why = "the snapshot breaks a rule other than spread, a constraint honours taints,"
-            yield f"no bound is known: {why} or a selector names a label that pods get from their nodes"
-        elif not self._modelled:
-            yield "no bound is known: machines are domains of a constraint, or there are too many types"
+        if not self._modelled:
+            counts = (
+                "counts room alone" if self._catalogue is None else "is the cost of nodes that have to stay"
+            )
+            yield f"the bound {counts}: {self._why_unmodelled()}"
         pending = sum(pod not in problem.refused for pod in problem.queue())
         if pending:
             pods = f"{counted(pending, 'pod')} {are(pending)} pending"

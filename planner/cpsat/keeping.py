@@ -55,6 +55,14 @@ class KeepModel:
         self._counts = self._model.counts
         self._cp = self._counts.cp
         self._keepable = keepable
+        #: For every template, how much of which resource its profile wants to be free.
+        self._needs = {
+            t: dict(wants)
+            for rules, own in profiles
+            for t in own
+            for rule in rules
+            if (wants := rule.wants(batch.problem.templates[t])) is not None
+        }
         self._keep = {cell: self._cp.new_int_var(0, found.nodes, "") for cell, found in keepable.items()}
         self._at: dict[int, list[tuple[int, cp_model.IntVar]]] = defaultdict(list)
         for template, cell, variable in (*self._counts.coming(), *self._counts.staying()):
@@ -71,9 +79,8 @@ class KeepModel:
     def _hold(self, cell: int, found: Keepable) -> None:
         """Pods are only on nodes that are kept, and no more than these have room for."""
         kept, sites = self._keep[cell], self._at[cell]
-        wants = self._counts.batch.problem.templates
         for row, free in enumerate(found.free.tolist()):
-            sizes = [(variable, int(wants[t].requests[row])) for t, variable in sites]
+            sizes = [(variable, self._needs.get(t, {}).get(row, 0)) for t, variable in sites]
             asked = [(variable, size) for variable, size in sizes if size]
             if asked:
                 unit = math.gcd(*[size for _, size in asked])

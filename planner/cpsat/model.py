@@ -16,6 +16,7 @@ from planner.cpsat.linear import LinearModel
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import MOVES, PODS_PLACED
+from planner.problem.templates import Template
 from planner.proof.clock import looking_for
 from planner.proof.meter import Meter
 
@@ -30,6 +31,9 @@ class EncodedRule(Protocol):
 
     def encode(self, x: Counts, /) -> None:
         """Constrain the variables of a batch."""
+
+    def wants(self, template: Template, /) -> Sequence[tuple[int, int]] | None:
+        """Rows of the resource table and amounts, if it is enough for the rule that so much is free."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,14 +50,14 @@ class KeptNode(DocumentPart):
 
 
 class NodeCost(DocumentPart):
-    """What all nodes cost before and after, and what no plan costs less than; null where nothing is known."""
+    """What all nodes cost before and after, and what no plan costs less than."""
 
     before: float
     """Of all nodes."""
     after: float
     """Of those that are kept, and of those that are added."""
-    bound: float | None
-    """What no plan within the limits that were asked for costs less than; null where nothing is known."""
+    bound: float
+    """What no plan within the limits that were asked for costs less than."""
 
 
 class LostDomain(DocumentPart):

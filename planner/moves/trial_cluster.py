@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from models.objects.scheduler_config import KubeSchedulerProfile
 from planner.audit.spread_counts import Owners
-from planner.constraints.family import Family, Filter
+from planner.constraints.family import PLENTY, Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, excesses, worse
 from planner.problem.node_groups import numbered
@@ -173,8 +173,11 @@ class TrialCluster:
         return sizes
 
     def free(self) -> Ints:
-        """How much of each resource is free on every node."""
-        return self.problem.allocatable - self.state.used
+        """How much of each resource is free on every node; of what one leaves to devices there is no end."""
+        free = self.problem.allocatable - self.state.used
+        for row in self.problem.extended_rows:
+            free[row, self.problem.allocatable[row] == 0] = PLENTY
+        return free
 
     def rules(self, template: int) -> list[Filter]:
         """The filters whose answer depends on other pods, except those for room and spread."""

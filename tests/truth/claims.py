@@ -10,6 +10,7 @@ from models.errors import NoAnswer, PlannerError
 from planner import scale_down
 from planner.documents.plan import ScaleDown
 from tests.truth import removing
+from tests.truth.emptying_claims import judge_consolidate, judge_replayed
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.manifests import Object
@@ -78,17 +79,17 @@ def removing_findings(
 
 
 def _judge_of(case: Case) -> Callable[[Case, float, Judgement], Iterator[Finding]]:
-    """The judge of a command; claims of volumes have one of their own, and rebalance has none for them.
+    """The judge of a command; claims of volumes have one of their own, and commands that move pods none.
 
-    Nor has it one for profiles without some filter: `rebalance` leaves pods of these alone.
+    Nor have they one for profiles without some filter: pods of these are left alone.
     """
-    if case.command == "rebalance" and _leaves_filters_out(case.objects):
-        return judge_unsearched
+    if _leaves_filters_out(case.objects) and case.command in _UNSEARCHED:
+        return _UNSEARCHED[case.command]
     if not any(item["kind"] == "PersistentVolumeClaim" for item in case.objects):
         return _JUDGES[case.command]
     if case.command == "solve --final-state":
         return judge_final
-    return judge_unsearched if case.command == "rebalance" else judge_with_claims
+    return _UNSEARCHED.get(case.command, judge_with_claims)
 
 
 def _leaves_filters_out(objects: Sequence[Object]) -> bool:
@@ -101,5 +102,7 @@ _JUDGES = {
     "solve --allow-moves": judge_moves,
     "solve --final-state": judge_final,
     "rebalance": judge_rebalance,
+    "consolidate": judge_consolidate,
     "scale-down": _judge_scale_down,
 }
+_UNSEARCHED = {"rebalance": judge_unsearched, "consolidate": judge_replayed}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tests.truth import manifests
@@ -122,7 +122,7 @@ class Moving:
                     found = state
             best.ranks.append(best.rank)
         best.states = len(parents)
-        best.path = _path(parents, found)
+        best.path = path_to(parents, found)
         return best
 
     def _following(self, level: dict[State, int], parents: Parents) -> dict[State, int]:
@@ -139,7 +139,7 @@ class Moving:
         return following
 
 
-def _path(parents: Parents, state: State) -> list[tuple[int, int, int]]:
+def path_to(parents: Parents, state: State) -> list[tuple[int, int, int]]:
     """The moves that lead to a state."""
     path: list[tuple[int, int, int]] = []
     while (step := parents[state]) is not None:
@@ -155,11 +155,11 @@ def deletion_cost(tiny: TinyCluster, kind: int) -> int:
     return int(text) if manifests.is_number(text) else 0
 
 
-def told(tiny: TinyCluster, moved: Moved) -> list[str]:
+def told(tiny: TinyCluster, path: Iterable[tuple[int, int, int]]) -> list[str]:
     """The moves, line by line."""
     return [
         f"move {_name(tiny, kind)} {tiny.names[source]} -> {tiny.names[target]}"
-        for kind, source, target in moved.path
+        for kind, source, target in path
     ]
 
 

@@ -101,7 +101,7 @@ def moving_findings(
         rank = truth.ranks[most]
         best = dict(zip(excess, rank, strict=True)) | {"moves": truth.ranks.index(rank)}
         stages = [stage for stage in stages if stage.name in best]
-    witness = tuple(moving.told(tiny, truth))
+    witness = tuple(moving.told(tiny, truth.path))
     values, least = [names[s.name] for s in stages], [best[s.name] for s in stages]
     # What weighs less may need a pin, and fewer pins come first: that is not searched for.
     lighter = [s.name for s, one, other in zip(stages, values, least, strict=True) if one != other]
@@ -120,7 +120,7 @@ def moving_findings(
     hard = (truth.excess, truth.moves)
     if most is None and not soft and looser.complete and (looser.excess, looser.moves) < hard:
         text = f"excess {looser.excess} after {looser.moves} moves, {hard[0]} after {hard[1]} without"
-        yield Finding("away", text, tuple(moving.told(tiny, looser)))
+        yield Finding("away", text, tuple(moving.told(tiny, looser.path)))
 
 
 def _counted_wrong(stages: Sequence[Objective], names: dict[str, int]) -> Iterator[Finding]:

@@ -20,6 +20,8 @@ from tests.truth.manifests import Object
 from tests.truth.templates import HARD, HOST, ZONE
 
 COMMANDS = ("solve", "solve --allow-moves", "solve --final-state", "rebalance")
+#: Drawn when they are asked for.
+MORE_COMMANDS = ("consolidate",)
 Feature = Callable[[random.Random, list[Object], str], None]
 FEATURES: dict[str, Feature] = {
     "init containers": wide_pods.init_containers,
@@ -52,7 +54,7 @@ def draw(seed: int, command: str | None = None) -> Case:
     """The case of a seed; clusters where nothing is amiss are drawn again."""
     chance = random.Random(f"wide {seed}")
     chosen = command or COMMANDS[seed % len(COMMANDS)]
-    chosen = chosen if chosen in COMMANDS else "rebalance"
+    chosen = chosen if chosen in (*COMMANDS, *MORE_COMMANDS) else "rebalance"
     found = _case(chance, seed, chosen)
     for _ in range(8):
         if is_hard(_without_volumes(found), chance):
@@ -67,7 +69,7 @@ def has_claims(case: Case) -> bool:
 
 
 def _case(chance: random.Random, seed: int, command: str) -> Case:
-    base = {"solve --final-state": "solve"}.get(command, command)
+    base = {"solve --final-state": "solve", "consolidate": "rebalance"}.get(command, command)
     drawing = _Wide(chance, base) if chance.random() < 0.6 else _Crowded(chance, base)
     found = drawing.case(seed)
     objects = [item for item in found.objects if item["kind"] not in ("ReplicaSet",)]
@@ -79,7 +81,19 @@ def _case(chance: random.Random, seed: int, command: str) -> Case:
     options: dict[str, Any] = dict(found.options)
     if command in ("solve", "solve --final-state"):
         options["prefer"] = chance.choice(_PREFER)
+    if command == "consolidate":
+        options = _of_consolidate(chance, objects)
     return replace(found, command=command, objects=objects, options=options)
+
+
+def _of_consolidate(chance: random.Random, objects: list[Object]) -> dict[str, Any]:
+    """Prices by zone where every node has one, and a limit or pins in some cases."""
+    labels = [item["metadata"].get("labels") or {} for item in objects if item["kind"] == "Node"]
+    options: dict[str, Any] = {}
+    if chance.random() < 0.5 and all(ZONE in found for found in labels):
+        options = {"price_label": ZONE, "prices": {found[ZONE]: chance.randint(1, 4) for found in labels}}
+    limits: tuple[dict[str, Any], ...] = ({}, {}, {"pins": True}, {"max_moves": chance.randrange(4)})
+    return options | chance.choice(limits)
 
 
 def _fewer(objects: list[Object]) -> list[Object]:

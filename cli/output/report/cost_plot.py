@@ -27,7 +27,6 @@ def cost_plot(document: ConsolidationPlan) -> dict[str, Any]:
     path = []
     for before, point in zip([points[0], *points], points, strict=False):
         path += [f"{x(point.moves)},{y(before.cost)}", f"{x(point.moves)},{y(point.cost)}"]
-    bound = None if cost.bound is None else {"y": y(cost.bound), "text": f"at least {cost.bound:g}"}
     return {
         "kind": "plot",
         "text": _text(document),
@@ -42,7 +41,7 @@ def cost_plot(document: ConsolidationPlan) -> dict[str, Any]:
             }
             for p in points
         ],
-        "bound": bound,
+        "bound": {"y": y(cost.bound), "text": f"at least {cost.bound:g}"},
     }
 
 
@@ -54,10 +53,9 @@ def _points(document: ConsolidationPlan) -> list[FrontierPoint]:
 
 
 def _text(document: ConsolidationPlan) -> str:
-    cost, least = document.cost, ""
-    if cost.bound is not None:
-        least = f", and no set of nodes that holds every pod costs less than {cost.bound:g}"
-    return f"Cost by moves: now {cost.before:g}, after the plan {cost.after:g}{least}."
+    cost = document.cost
+    least = f"no set of nodes that holds every pod costs less than {cost.bound:g}"
+    return f"Cost by moves: now {cost.before:g}, after the plan {cost.after:g}, and {least}."
 
 
 def nodes_there(drawn: Picture, document: ConsolidationPlan) -> Picture:

@@ -51,8 +51,6 @@ def _verdict(document: ConsolidationPlan) -> VerdictBlock:
 
 def _bound(document: ConsolidationPlan) -> Iterator[Block]:
     cost = document.cost
-    if cost.bound is None:
-        return
     within = _within(document.max_moves)
     if document.status == "Optimal":
         yield Sentence(f"Proved: no plan{within} leaves cheaper nodes, or the same cost with fewer moves.")

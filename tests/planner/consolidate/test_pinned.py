@@ -19,6 +19,7 @@ from planner.proof.meter import Meter
 from planner.whatif.nodes import cordon
 from tests import seeds
 from tests.builders import ZONE, budget, cluster, node, pod, spread
+from tests.planner.consolidate.replay import failure
 from tests.planner.consolidate.test_plan import owned, planned, several
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
@@ -39,8 +40,6 @@ def waves(plan: ConsolidationPlan) -> list[set[str]]:
 @pytest.mark.parametrize("pins", [False, True])
 def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: bool) -> None:
     """Drawn orders, ties, and ends of old pods: nothing pending, no constraint worse, the nodes empty."""
-    from consolidation_replay import failure
-
     seed = seeds.fresh() if seed is None else seed
     moves = 0
     for case in several(seed, lopsided=True):
@@ -52,8 +51,6 @@ def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: boo
 
 def test_a_plan_that_is_tampered_with_fails_its_replay() -> None:
     """What is replayed can fail: a landing on another node, and a node that is not empty."""
-    from consolidation_replay import failure
-
     found = cluster(node("n1"), node("n2"), owned("web-1", "n1"), owned("web-2", "n2"), owned("web-3", "n2"))
     plan = consolidate(found, pins=True)
     (step,) = plan.steps

@@ -7,7 +7,8 @@ import pytest
 from models import Cluster
 from planner import consolidate
 from planner.documents.consolidation import ConsolidationPlan
-from tests.builders import HOST, ZONE, cluster, node, pod, spread
+from planner.proof import consolidation_effort as effort
+from tests.builders import HOST, ZONE, cluster, node, pod, profile, scheduler, spread
 from tests.planner.consolidate.test_plan import ANY, owned
 
 
@@ -64,6 +65,39 @@ def test_a_pod_without_the_broken_constraint_may_come_after_those_that_have_it()
     )
     plan = consolidate(found, prices={"t1": 1, "t3": 3}, price_label="type", pins=True)
     assert plan.cost.bound == 2
+
+
+@pytest.mark.parametrize("pairs", [effort.BOUND_OF_COST_PAIRS, -1])
+@pytest.mark.parametrize("survive", [None, ZONE])
+def test_bounds_count_no_room_that_the_profile_ignores(
+    pairs: int, survive: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: each node has a licence for one pod, which the scheduler does not look at."""
+    monkeypatch.setattr(effort, "BOUND_OF_COST_PAIRS", pairs)
+    licence = "example.com/licence"
+    nodes = [node(f"{zone}{number}", zone) for zone in "ab" for number in (1, 2)]
+    pods = [owned(f"web-{number}", f"a{number}") for number in (1, 2)]
+    for item in nodes:
+        item["status"]["allocatable"][licence] = "1"
+    for item in pods:
+        item["spec"]["containers"][0]["resources"]["requests"][licence] = "1"
+    ignoring = scheduler(profile(NodeResourcesFit={"ignoredResources": [licence]}))
+    plan = consolidate(cluster(*nodes, *pods, ignoring), pins=True, survive=survive)
+    least = 1 if survive is None else 2
+    assert plan.cost.after == least
+    assert plan.cost.bound <= least
+
+
+@pytest.mark.parametrize("pins", [False, True])
+def test_no_bound_is_above_a_plan_where_a_node_has_less_than_its_pods_request(pins: bool) -> None:
+    """One node holds more than it has: the room that its pods take there is room."""
+    found = cluster(
+        node("small", cpu="1"),
+        node("large", cpu="4"),
+        *(owned(f"web-{number}", "small", cpu="1") for number in (1, 2, 3)),
+    )
+    plan = consolidate(found, pins=pins, prices={"small": 1, "large": 2}, price_label="kubernetes.io/hostname")
+    assert plan.cost.bound <= 1
 
 
 def _free(found: Cluster, plan: ConsolidationPlan) -> float:

@@ -1,0 +1,76 @@
+"""What `consolidate` claims, beside the nodes that a search can empty."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from models import Cluster
+from planner import consolidate
+from planner.documents.consolidation import ConsolidationPlan
+from tests.planner.consolidate.replay import failure
+from tests.truth.emptying import Emptying
+from tests.truth.findings import Finding, Judgement
+from tests.truth.generator import Case
+
+_REPLAYS = 3
+
+
+def judge_consolidate(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    """Waves that do not hold, and cheaper nodes, or fewer moves, than are said to be possible."""
+    yield from _judged(case, time_limit, found, searched=True)
+
+
+def judge_replayed(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    """The same where the search does not know all rules: only the waves are looked at."""
+    found.complete = False
+    yield from _judged(case, time_limit, found, searched=False)
+
+
+def _judged(case: Case, time_limit: float, found: Judgement, *, searched: bool) -> Iterator[Finding]:
+    cluster = Cluster.from_objects(case.objects)
+    started = time.perf_counter()
+    plan = consolidate(cluster, time_limit=time_limit, **case.options)
+    found.seconds = time.perf_counter() - started
+    found.proved = plan.status == "Optimal"
+    for seed in range(_REPLAYS):
+        if (failed := failure(cluster, plan, seed)) is not None:
+            yield Finding("invalid", f"seed {seed}: {failed}")
+            return
+    if searched:
+        started = time.perf_counter()
+        yield from _refuted(case, plan)
+        found.search = time.perf_counter() - started
+
+
+def _refuted(case: Case, plan: ConsolidationPlan) -> Iterator[Finding]:
+    """Claims about the cost and the number of moves that some nodes refute."""
+    stages = {stage.name: stage for stage in plan.objective}
+    cost, moves = stages["cost"], stages["moves"]
+    search = Emptying(case.objects, _prices(case), plan.max_moves)
+
+    def wanted(found: int) -> int | None:
+        assert cost.bound is not None
+        if found < cost.bound:
+            return _ANY
+        if found == cost.value and cost.proved and moves.bound is not None:
+            return moves.bound - 1
+        return None
+
+    for found in search.found(wanted):
+        text = f"cost {cost.value} bound {cost.bound}, moves {moves.value} bound {moves.bound}"
+        yield Finding("false", text, found.told)
+        return
+
+
+def _prices(case: Case) -> dict[str, int] | None:
+    """The whole prices that a case gives its nodes, by their names."""
+    prices, label = case.options.get("prices"), case.options.get("price_label")
+    if prices is None:
+        return None
+    nodes = (item["metadata"] for item in case.objects if item["kind"] == "Node")
+    return {meta["name"]: prices[meta["labels"][label]] for meta in nodes}
+
+
+#: More moves than any set of nodes takes.
+_ANY = 30

@@ -1,0 +1,59 @@
+"""What `consolidate` says of all sets of nodes, on clusters of the wider generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from models import Cluster, InputError
+from planner import consolidate
+from planner.documents.consolidation import ConsolidationPlan
+from tests import seeds
+from tests.truth import emptying_claims, wide
+from tests.truth.claims import judge
+from tests.truth.findings import CORRECT
+from tests.truth.generator import Case
+
+
+def test_no_claim_is_refuted() -> None:
+    """Fresh clusters: no nodes are cheaper than the bound, no fewer moves empty them, and the waves hold."""
+    for seed in seeds.seeds(12):
+        found = judge(wide.draw(seed, "consolidate"), 3.0).findings
+        assert not [finding for finding in found if finding.fault in CORRECT], f"seed {seed}: {found}"
+
+
+def _no_node_goes(plan: ConsolidationPlan) -> ConsolidationPlan:
+    cost, *others = plan.objective
+    value = round(plan.cost.before / plan.price_unit)
+    stages = (cost.model_copy(update={"value": value, "bound": value}), *others)
+    kept = plan.cost.model_copy(update={"bound": plan.cost.before})
+    return plan.model_copy(update={"removed": (), "steps": (), "cost": kept, "objective": stages})
+
+
+def _more_moves_are_needed(plan: ConsolidationPlan) -> ConsolidationPlan:
+    cost, moves, *others = plan.objective
+    more = moves.model_copy(update={"bound": moves.value + 1})
+    return plan.model_copy(update={"objective": (cost, more, *others)})
+
+
+@pytest.mark.parametrize("claim", [_no_node_goes, _more_moves_are_needed])
+def test_a_false_claim_is_noticed(claim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planner that lets no node go, or says that more moves are needed, and calls that proved."""
+    case = next(_proved_with_moves())
+    monkeypatch.setattr(
+        emptying_claims, "consolidate", lambda cluster, **options: claim(consolidate(cluster, **options))
+    )
+    assert {finding.fault for finding in judge(case, 3.0).findings} == {"false"}
+
+
+def _proved_with_moves() -> Iterator[Case]:
+    for seed in range(500, 600):
+        case = wide.draw(seed, "consolidate")
+        try:
+            plan = consolidate(Cluster.from_objects(case.objects), time_limit=3.0, **case.options)
+        except InputError:
+            continue
+        if plan.removed and plan.steps and plan.status == "Optimal":
+            yield case
