@@ -96,7 +96,7 @@ def test_no_bound_is_above_a_plan_where_a_node_has_less_than_its_pods_request(pi
         node("large", cpu="4"),
         *(owned(f"web-{number}", "small", cpu="1") for number in (1, 2, 3)),
     )
-    plan = consolidate(found, pins=pins, prices={"small": 1, "large": 2}, price_label="kubernetes.io/hostname")
+    plan = consolidate(found, pins=pins, prices={"small": 1, "large": 2}, price_label=HOST)
     assert plan.cost.bound <= 1
 
 
