@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -90,8 +91,18 @@ class Api:
 
     def delete(self, item: Manifest) -> None:
         """Away with it at once, if it is still there."""
-        status, found = self._ask("DELETE", self.path(item), {"gracePeriodSeconds": 0}, "application/json")
-        assert status in (200, 202, 404), found.get("message")
+        self.remove(self.path(item))
+
+    def remove(self, path: str, *, finalizers: bool = False) -> None:
+        """Away with what is there, if it is; also with what its finalizers would wait for."""
+        if finalizers:
+            change = {"metadata": {"finalizers": None}}
+            self._expect((200, 404), "PATCH", path, change, "application/merge-patch+json")
+        self._expect((200, 202, 404), "DELETE", path, {"gracePeriodSeconds": 0}, "application/json")
+
+    def _expect(self, answers: Collection[int], *asked: Any) -> None:
+        status, found = self._ask(*asked)
+        assert status in answers, found.get("message")
 
     @staticmethod
     def _folder(kind: str, namespace: str | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.control_plane import ControlPlane, location, running
+from tests.e2e.shared import SharedControlPlane
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,15 @@ def start(tmp_path: Path) -> Iterator[Callable[..., ControlPlane]]:
         yield begin
 
 
+@pytest.fixture(scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedControlPlane]:
+    with SharedControlPlane(tmp_path_factory.mktemp("shared")) as shared:
+        yield shared
+
+
 @pytest.fixture
-def live(start: Callable[..., ControlPlane]) -> ControlPlane:
-    """A fresh cluster without nodes."""
-    return start()
+def live(_shared: SharedControlPlane, tmp_path: Path) -> ControlPlane:
+    """A cluster without nodes, on which nothing is of the stories before."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return _shared.given(home)
