@@ -44,13 +44,21 @@ def with_best(
             told.append(row)
             cut = True
             continue
-        plan = solve(_at_its_turn(answer), time_limit=left, stop_event=stop_event)
+        most = answer.found.most
+        # What was counted up to the most pods that are made at all bounds nothing.
+        limit = most if most < MOST_NEW_PODS else None
+        if row.more >= most:
+            told.append(row.model_copy(update={"best": row.more, "bound": limit}))
+            continue
+        tried = min(most, MOST_NEW_PODS - answer.asked.replicas)
+        plan = solve(_at_its_turn(answer, tried), time_limit=left, stop_event=stop_event)
         stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
         best = max(sum(stage.value for stage in stages), row.more)
         bounds = [stage.bound for stage in stages if stage.bound is not None and not stage.assumes]
-        most = answer.found.most
-        bound = min(sum(bounds), most) if len(bounds) == len(stages) else most
-        if bound < best:
+        # Where all that were tried may have a node, more may.
+        known = len(bounds) == len(stages) and sum(bounds) < tried
+        bound = sum(bounds) if known else limit
+        if bound is not None and bound < best:
             raise InternalError(
                 f"{row.workload}: {best} replicas are placed, and {bound} were said to be the most"
             )
@@ -59,10 +67,9 @@ def with_best(
     return told, cut
 
 
-def _at_its_turn(answer: BestAnswer) -> Cluster:
-    """The cluster when the scheduler comes to the replicas, with as many of them as could fit at all."""
+def _at_its_turn(answer: BestAnswer, more: int) -> Cluster:
+    """The cluster when the scheduler comes to the replicas, with so many of them to come."""
     cluster, asked, found = answer.cluster, answer.asked, answer.found
-    more = min(found.most, MOST_NEW_PODS - asked.replicas)
     scaled = scale(cluster, asked.name, asked.replicas + more)
     known = {pod.key for pod in cluster.pods}
     pods = tuple(

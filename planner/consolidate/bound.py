@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.audit.findings import findings_of
 from planner.consolidate.distribution import KindQuotas
 from planner.consolidate.layout import SearchTask
 from planner.consolidate.regions import cells, profiles, room_of
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Ints
@@ -181,20 +179,15 @@ def _not_kept(kinds: NodeGroups, found: KeptSolution, load: NDArray[np.float64])
     return order
 
 
-def is_modelled(trial: TrialCluster, movable: Movable) -> bool:
+def is_modelled(trial: TrialCluster) -> bool:
     """Whether the models allow everything that a plan may do, so that their bounds speak of all plans.
 
-    A spread constraint may have pods too many as it has them now; of other rules that are broken already the
-    models know nothing, nor that a cordon takes nodes out of the domains of a constraint that honours taints,
-    nor of labels that pods get from their nodes.
+    Pods may stay where they are, whatever rules are broken there.  The models know neither that a cordon
+    takes nodes out of the domains of a constraint that honours taints, nor labels that pods get from nodes.
     """
-    if trial.problem.labels_follow_nodes:
-        return False
-    problem, hard = trial.problem, [found for found in trial.ledger.constraints if found.hard]
-    if any(found.rule.constraint.node_taints_policy == "Honor" for found in hard):
-        return False
-    if (trial.state.used > problem.allocatable).any():
-        return False
-    where = problem.node_of
-    accepted = all(trial.plan(t).static[where[movable.of(t)]].all() for t in movable.templates)
-    return accepted and not any(True for _ in findings_of(problem, trial.state))
+    honoured = (
+        found.rule.constraint.node_taints_policy == "Honor"
+        for found in trial.ledger.constraints
+        if found.hard
+    )
+    return not (trial.problem.labels_follow_nodes or any(honoured))

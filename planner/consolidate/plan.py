@@ -120,7 +120,7 @@ class _Consolidation:
             self._machines = found.setting.kinds
             self._bound = found.bound
             self._claimed = found.claimed
-        self._modelled = self._claimed and is_modelled(self._alone.trial, self._alone.movable)
+        self._modelled = self._claimed and is_modelled(self._alone.trial)
 
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
@@ -240,8 +240,7 @@ class _Consolidation:
     def _why_unmodelled(self) -> str:
         if not self._claimed:
             return "machines are domains of a constraint, or there are too many types"
-        why = "the snapshot breaks a rule other than spread, a constraint honours taints,"
-        return f"{why} or a selector names a label that pods get from their nodes"
+        return "a constraint honours taints, or a selector names a label that pods get from their nodes"
 
     def _notes(self) -> Iterator[str]:
         problem = self._alone.problem

@@ -69,24 +69,36 @@ class KeepModel:
             self._at[cell].append((template, variable))
         for template, wanted in batch.wanted.items():
             self._cp.add(self._counts.placed(template) == wanted)
+        loads = self._loads(batch)
         for cell, found in keepable.items():
-            self._hold(cell, found)
+            self._hold(cell, np.maximum(found.free, loads[:, cell]))
         for constraint, allowed in constraints:
             self._get_no_worse(constraint, allowed)
         self._requirements = requirements
         self._require(requirements)
 
-    def _hold(self, cell: int, found: Keepable) -> None:
-        """Pods are only on nodes that are kept, and no more than these have room for."""
+    def _loads(self, batch: Batch) -> Ints:
+        """By resource, what running pods want on the node of each cell where it is most: they may stay."""
+        rows, nodes = len(batch.problem.resources), batch.problem.nodes.size
+        there = np.zeros((rows, nodes), np.int64)
+        for template, running in batch.running.items():
+            for row, amount in self._needs.get(template, {}).items():
+                there[row] += amount * running
+        found = np.zeros((rows, batch.cells.size), np.int64)
+        np.maximum.at(found.T, batch.cells.of, there.T)
+        return found
+
+    def _hold(self, cell: int, room: Ints) -> None:
+        """Pods are only on nodes that are kept, and no more than these have room for, or have now."""
         kept, sites = self._keep[cell], self._at[cell]
-        for row, free in enumerate(found.free.tolist()):
+        for row, free in enumerate(room.tolist()):
             sizes = [(variable, self._needs.get(t, {}).get(row, 0)) for t, variable in sites]
             asked = [(variable, size) for variable, size in sizes if size]
             if asked:
                 unit = math.gcd(*[size for _, size in asked])
-                self._add(asked, [size // unit for _, size in asked], max(0, free) // unit, kept)
+                self._add(asked, [size // unit for _, size in asked], free // unit, kept)
                 if not self._counts.cells.single:
-                    self._strengthen(asked, max(0, free), kept)
+                    self._strengthen(asked, free, kept)
         for template, variable in sites:
             self._cp.add(variable <= self._most(template, cell) * kept)
 

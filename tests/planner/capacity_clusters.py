@@ -19,10 +19,12 @@ def workloads(number: int) -> list[Object]:
         for owner in item["metadata"].get("ownerReferences", ()) if item["kind"] == "Pod" else ():
             pods[owner["name"]].append(item)
     # Without a time of its own a pod that waits comes in the order of the files, as replicas to come do.
-    return [*objects, *(_replica_set(name, found, draw) for name, found in pods.items())]
+    more = (0, 0, 0, 1, 2)
+    return [*objects, *(replica_set(name, found, draw.choice(more)) for name, found in pods.items())]
 
 
-def _replica_set(name: str, pods: list[Object], draw: Random) -> Object:
+def replica_set(name: str, pods: list[Object], more: int = 0) -> Object:
+    """The owner of some pods, the first of them its template; it asks for so many more than there are."""
     template = copy.deepcopy(pods[0])
     spec = {key: value for key, value in template["spec"].items() if key != "nodeName"}
     live = sum("deletionTimestamp" not in pod["metadata"] for pod in pods)
@@ -32,11 +34,11 @@ def _replica_set(name: str, pods: list[Object], draw: Random) -> Object:
         "kind": "ReplicaSet",
         "metadata": {
             "name": name,
-            "namespace": "default",
+            "namespace": template["metadata"].get("namespace", "default"),
             "uid": pods[0]["metadata"]["ownerReferences"][0]["uid"],
         },
         "spec": {
-            "replicas": live + draw.choice((0, 0, 0, 1, 2)),
+            "replicas": live + more,
             "selector": {"matchLabels": {"set": name}},
             "template": {"metadata": {"labels": labels}, "spec": spec},
         },

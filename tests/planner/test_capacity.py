@@ -273,8 +273,9 @@ def test_replicas_with_claims_of_their_own() -> None:
 def test_without_a_filter_for_resources_there_is_no_limit() -> None:
     """What went wrong: an error, as no plugin said how many a node takes."""
     off = {"multiPoint": {"disabled": [{"name": "NodeResourcesFit"}]}}
-    (row,) = capacity(cluster(node("a1"), web(1), scheduler(profile(plugins=off)))).workloads
+    (row,) = capacity(cluster(node("a1"), web(1), scheduler(profile(plugins=off))), best=True).workloads
     assert (row.more, row.limited_by) == (MOST_NEW_PODS, ())
+    assert (row.best, row.bound) == (MOST_NEW_PODS, None)
     assert row.message.startswith("no limit was found")
 
 

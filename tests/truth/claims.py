@@ -16,7 +16,7 @@ from tests.truth.generator import Case
 from tests.truth.manifests import Object
 from tests.truth.moving_claims import judge_rebalance, judge_unsearched
 from tests.truth.placing_claims import judge_final, judge_moves, judge_solve, judge_with_claims
-from tests.truth.search_profiles import profiles_of
+from tests.truth.search_profiles import leave_filters_out
 from tests.truth.tiny_cluster import TinyCluster
 
 TIME_LIMIT = 10.0
@@ -83,18 +83,13 @@ def _judge_of(case: Case) -> Callable[[Case, float, Judgement], Iterator[Finding
 
     Nor have they one for profiles without some filter: pods of these are left alone.
     """
-    if _leaves_filters_out(case.objects) and case.command in _UNSEARCHED:
+    if leave_filters_out(case.objects) and case.command in _UNSEARCHED:
         return _UNSEARCHED[case.command]
     if not any(item["kind"] == "PersistentVolumeClaim" for item in case.objects):
         return _JUDGES[case.command]
     if case.command == "solve --final-state":
         return judge_final
     return _UNSEARCHED.get(case.command, judge_with_claims)
-
-
-def _leaves_filters_out(objects: Sequence[Object]) -> bool:
-    """Whether some profile does not run a filter other than that of spread."""
-    return any(profile.off - {"PodTopologySpread"} for profile in profiles_of(objects).values())
 
 
 _JUDGES = {

@@ -11,18 +11,20 @@ from itertools import takewhile
 from typing import Any
 
 from models import Cluster, InputError
-from planner import rebalance, solve
+from planner import consolidate, rebalance, solve
 from planner.documents.plan import PODS_PLACED, Objective, PlacementPlan
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.scheduler.scheduler import Scheduler
+from tests.planner.consolidate.replay import failure
 from tests.truth.findings import CORRECT, Finding, compare
 from tests.truth.generator import Case
-from tests.truth.large_paths import PATHS, SOLVE_PATHS, lowered
+from tests.truth.large_paths import CONSOLIDATION_PATHS, PATHS, SOLVE_PATHS, lowered
 from tests.truth.placing_claims import replayed
 
 Stages = Sequence[Objective]
 _ORDERS = 8
+_WITH_PINS = "with pins"
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "solve": {},
     "solve --allow-moves": {"allow_moves": True},
@@ -73,6 +75,9 @@ def _answers(case: Case, time_limit: float) -> Iterator[tuple[str, Stages]]:
                 plan = rebalance(cluster, time_limit=time_limit, **case.options)
             yield name or "standard", plan.objective
         return
+    if case.command == "consolidate":
+        yield from _consolidated(cluster, case.options, time_limit)
+        return
     options = {**case.options, **_OPTIONS[case.command]}
     for name, effort in {"standard": STANDARD, **SOLVE_PATHS}.items():
         placed = solve(cluster, time_limit=time_limit, effort=effort, **options)
@@ -85,6 +90,20 @@ def _answers(case: Case, time_limit: float) -> Iterator[tuple[str, Stages]]:
         yield "without moves", _reached(solve(cluster, time_limit=time_limit).objective)
     for number in range(_ORDERS):
         yield f"order {number}", _in_some_order(cluster, placed, random.Random(f"{case.seed} {number}"))
+
+
+def _consolidated(
+    cluster: Cluster, options: Mapping[str, Any], time_limit: float
+) -> Iterator[tuple[str, Stages]]:
+    """Each plan's stages; what is said of all plans holds with pins, too."""
+    for name in ("", *CONSOLIDATION_PATHS, _WITH_PINS):
+        pins = {"pins": True} if name == _WITH_PINS else {}
+        with lowered(name or None):
+            plan = consolidate(cluster, time_limit=time_limit, **{**options, **pins})
+        if (failed := failure(cluster, plan, 1)) is not None:
+            raise _Invalid(f"{name or 'standard'}: {failed}")
+        # Pins and soft spread are told, and not minimised for their own sake.
+        yield name or "standard", plan.objective[:2]
 
 
 def _reached(stages: Stages) -> Stages:

@@ -7,8 +7,10 @@ are under way together may reach more.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 from tests.truth import manifests, moving
@@ -41,13 +43,18 @@ class Emptying:
     """The search over sets of nodes and placements of the pods that may move."""
 
     def __init__(
-        self, objects: Sequence[Object], prices: Mapping[str, int] | None = None, most: int | None = None
+        self,
+        objects: Sequence[Object],
+        prices: Mapping[str, int] | None = None,
+        most: int | None = None,
+        reserve: float = 0.0,
     ) -> None:
-        """Prices by the name of the node, 1 without them; at most so many moves."""
+        """Prices by the name of the node, 1 without them; at most so many moves; so much room stays free."""
         self._objects = objects
         self._tiny = TinyCluster(objects)
         self._prices = prices or dict.fromkeys(self._tiny.names, 1)
         self._most = most
+        self._usable = 1 - Fraction(str(reserve))
         self._removable = [name for number, name in enumerate(self._tiny.names) if self._may_go(number)]
 
     def _may_go(self, number: int) -> bool:
@@ -106,7 +113,18 @@ class Emptying:
         kept = [item for item in _placed(tiny, state) if not _is_one_of(item, nodes)]
         names = {*nodes}
         left = TinyCluster([item for item in kept if (item.get("spec") or {}).get("nodeName") not in names])
-        return not any(left.excess(left.start)) and not left.lacking(left.start)
+        is_worse = any(left.excess(left.start)) or left.lacking(left.start)
+        return not is_worse and (self._usable == 1 or self._is_free(left))
+
+    def _is_free(self, left: TinyCluster) -> bool:
+        """Whether as much of every resource is free on all nodes together as was asked for."""
+        room, needs = Counter[str](), Counter[str]()
+        for node in left.nodes:
+            allocatable = node["status"]["allocatable"]
+            room.update({name: manifests.amount(str(text)) for name, text in allocatable.items()})
+        for pod in (pod for pod in left.pods if pod["spec"].get("nodeName")):
+            needs.update({**manifests.asks(pod), "pods": 1000})
+        return all(needs[name] <= self._usable * room[name] for name in room | needs)
 
 
 def _further(search: Moving, level: Sequence[State], parents: Parents, going: set[int]) -> Iterator[State]:

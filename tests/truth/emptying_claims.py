@@ -47,7 +47,7 @@ def _refuted(case: Case, plan: ConsolidationPlan) -> Iterator[Finding]:
     """Claims about the cost and the number of moves that some nodes refute."""
     stages = {stage.name: stage for stage in plan.objective}
     cost, moves = stages["cost"], stages["moves"]
-    search = Emptying(case.objects, _prices(case), plan.max_moves)
+    search = Emptying(case.objects, _prices(case), plan.max_moves, case.options.get("reserve", 0.0))
 
     def wanted(found: int) -> int | None:
         assert cost.bound is not None

@@ -6,8 +6,9 @@ import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from types import ModuleType
 
-from planner.proof import move_effort as effort
+from planner.proof import consolidation_effort, move_effort
 from planner.proof.effort import STANDARD, CellEffort, Effort
 
 _NO_SEQUENCES = replace(STANDARD, sequences=replace(STANDARD.sequences, pods=0, at_once=0))
@@ -47,12 +48,19 @@ PATHS: Mapping[str, Mapping[str, int]] = {
     },
     "without scores": {"SCORED": 0, "PLANNED_ONCE": 0, "ONE_MOVE_A_WAVE_MOST": 0},
 }
+#: Constants that `consolidate` is run with, by the bound or the search that is left.
+CONSOLIDATION_PATHS: Mapping[str, Mapping[str, int]] = {
+    "regions of nodes": {"KEPT_AT_ONCE": 0},
+    "linear bound": {"KEPT_AT_ONCE": 0, "LINEAR_BOUND": 0},
+    "room alone": {"KEPT_AT_ONCE": 0, "BOUND_OF_COST_PAIRS": -1},
+    "many nodes at once": {"KEPT_AT_ONCE": 0, "LINEAR_BOUND": 0, "REMOVALS_AT_MOST": 0, "BULK_FIRST": 0},
+}
 
 
 def path_of(seed: int, command: str) -> str:
     """The path of a case: the same for the same seed."""
-    paths = [*PATHS] if command.startswith("rebalance") else [*SOLVE_PATHS]
-    return random.Random(f"path {seed}").choice(paths)
+    others = {"rebalance": [*PATHS], "consolidate": [*CONSOLIDATION_PATHS]}
+    return random.Random(f"path {seed}").choice(others.get(command, [*SOLVE_PATHS]))
 
 
 def effort_of(path: str | None) -> Effort:
@@ -63,7 +71,13 @@ def effort_of(path: str | None) -> Effort:
 @contextmanager
 def lowered(path: str | None) -> Iterator[None]:
     """With the constants of a path, or as they are."""
-    wanted = {} if path is None else PATHS.get(path, {})
+    moves, nodes = ({}, {}) if path is None else (PATHS.get(path, {}), CONSOLIDATION_PATHS.get(path, {}))
+    with _set(move_effort, moves), _set(consolidation_effort, nodes):
+        yield
+
+
+@contextmanager
+def _set(effort: ModuleType, wanted: Mapping[str, int]) -> Iterator[None]:
     before = {name: getattr(effort, name) for name in wanted}
     try:
         for name, value in wanted.items():

@@ -18,7 +18,7 @@ from tests.truth import wide
 from tests.truth.generator import Case
 from tests.truth.manifests import Object
 
-COMMANDS = ("solve", "solve", "solve --allow-moves", "solve --final-state", "rebalance")
+COMMANDS = ("solve", "solve", "solve --allow-moves", "solve --final-state", "rebalance", "consolidate")
 _PARTS = (2, 3, 4, 6, 8)
 #: Of these kinds the first of a name is kept.
 _COMMON = ("Namespace", "PriorityClass", "KubeSchedulerConfiguration")
@@ -46,7 +46,10 @@ def draw(seed: int, command: str | None = None, *, parts: int | None = None) -> 
             objects.append(item)
     objects += _copies(objects, chance.choice((0, 0, 1, 3)))
     chance.shuffle(objects)
-    return replace(drawn[0], seed=seed, objects=objects)
+    options = drawn[0].options
+    if chosen == "consolidate":
+        options = wide.consolidate_options(chance, objects)
+    return replace(drawn[0], seed=seed, objects=objects, options=options)
 
 
 def _is_read(objects: Iterable[Object]) -> bool:

@@ -86,3 +86,8 @@ def defaulted(profile: Profile, pod: Object, owner: Object | None) -> list[Objec
     if manifests.requirements(selector) in (None, "[]"):
         return []
     return [{**item, "labelSelector": selector} for item in profile.defaults]
+
+
+def leave_filters_out(objects: Iterable[Object]) -> bool:
+    """Whether some profile does not run a filter other than that of spread."""
+    return any(profile.off - {"PodTopologySpread"} for profile in profiles_of(objects).values())

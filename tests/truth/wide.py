@@ -21,7 +21,7 @@ from tests.truth.templates import HARD, HOST, ZONE
 
 COMMANDS = ("solve", "solve --allow-moves", "solve --final-state", "rebalance")
 #: Drawn when they are asked for.
-MORE_COMMANDS = ("consolidate",)
+MORE_COMMANDS = ("consolidate", "scale-down")
 Feature = Callable[[random.Random, list[Object], str], None]
 FEATURES: dict[str, Feature] = {
     "init containers": wide_pods.init_containers,
@@ -70,9 +70,10 @@ def has_claims(case: Case) -> bool:
 
 def _case(chance: random.Random, seed: int, command: str) -> Case:
     base = {"solve --final-state": "solve", "consolidate": "rebalance"}.get(command, command)
-    drawing = _Wide(chance, base) if chance.random() < 0.6 else _Crowded(chance, base)
+    is_wide = chance.random() < 0.6 or base == "scale-down"
+    drawing = _Wide(chance, base) if is_wide else _Crowded(chance, base)
     found = drawing.case(seed)
-    objects = [item for item in found.objects if item["kind"] not in ("ReplicaSet",)]
+    objects = [item for item in found.objects if item["kind"] != "ReplicaSet" or base == "scale-down"]
     names = chance.sample(sorted(FEATURES), chance.choice(_HOW_MANY))
     for name in sorted({*names, *FORCED} - SKIPPED, key=list(FEATURES).index):
         FEATURES[name](chance, objects, base)
@@ -82,17 +83,23 @@ def _case(chance: random.Random, seed: int, command: str) -> Case:
     if command in ("solve", "solve --final-state"):
         options["prefer"] = chance.choice(_PREFER)
     if command == "consolidate":
-        options = _of_consolidate(chance, objects)
+        options = consolidate_options(chance, objects)
     return replace(found, command=command, objects=objects, options=options)
 
 
-def _of_consolidate(chance: random.Random, objects: list[Object]) -> dict[str, Any]:
+def consolidate_options(chance: random.Random, objects: list[Object]) -> dict[str, Any]:
     """Prices by zone where every node has one, and a limit or pins in some cases."""
     labels = [item["metadata"].get("labels") or {} for item in objects if item["kind"] == "Node"]
     options: dict[str, Any] = {}
     if chance.random() < 0.5 and all(ZONE in found for found in labels):
         options = {"price_label": ZONE, "prices": {found[ZONE]: chance.randint(1, 4) for found in labels}}
-    limits: tuple[dict[str, Any], ...] = ({}, {}, {"pins": True}, {"max_moves": chance.randrange(4)})
+    limits: tuple[dict[str, Any], ...] = (
+        {},
+        {},
+        {"pins": True},
+        {"max_moves": chance.randrange(4)},
+        {"pins": True, "reserve": chance.choice((0.1, 0.3, 0.6))},
+    )
     return options | chance.choice(limits)
 
 

@@ -79,7 +79,7 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
 
 def _columns(document: Capacity) -> tuple[str, ...]:
     lost = ("WITHOUT",) if document.survive else ()
-    best = ("BEST", "BOUND") if any(row.bound is not None for row in document.workloads) else ()
+    best = ("BEST", "BOUND") if any(row.best is not None for row in document.workloads) else ()
     return (*lost, *best)
 
 

@@ -1,0 +1,30 @@
+"""What `capacity --best` says that no plan can beat, on fresh clusters of the wider generator."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner import capacity
+from planner.documents.capacity import Capacity
+from tests import seeds
+from tests.truth import capacity_claims, wide
+from tests.truth.capacity_claims import capacity_refuted
+
+
+def test_no_claim_is_refuted() -> None:
+    """No order of binds places more replicas than the bound says."""
+    for seed in seeds.seeds(6):
+        found = list(capacity_refuted(wide.draw(seed, "rebalance"), 3.0))
+        assert not found, f"seed {seed}: {found}"
+
+
+def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that is one less than what kube-scheduler places."""
+
+    def planted(*given: object, **options: object) -> Capacity:
+        found = capacity(*given, **options)  # type: ignore[arg-type]
+        rows = [row.model_copy(update={"bound": row.more - 1}) for row in found.workloads if row.more]
+        return found.model_copy(update={"workloads": tuple(rows)})
+
+    monkeypatch.setattr(capacity_claims, "capacity", planted)
+    assert any([*capacity_refuted(wide.draw(seed, "rebalance"), 3.0)] for seed in range(20))
