@@ -7,6 +7,11 @@ from collections import defaultdict
 from random import Random
 from typing import Any
 
+from models import Cluster
+from planner import simulate
+from planner.documents.capacity import WorkloadCapacity
+from planner.documents.plan import Decision
+from planner.whatif import scale
 from tests.builders import HOST, ZONE, Object, labelled, node, pod, replica, revision, scaled, spread, term
 from tests.tiny import tiny
 
@@ -139,3 +144,11 @@ def _quota(hard: dict[str, Any]) -> Object:
         "metadata": {"name": "most", "namespace": "default"},
         "spec": {"hard": hard},
     }
+
+
+def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision]:
+    """The new replicas that get no node, or evict others, when the workload is scaled by so many."""
+    known = {pod.key for pod in found.pods}
+    scaled = scale(found, f"{row.workload}.{row.namespace}", row.replicas + more)
+    decisions = simulate(scaled).decisions
+    return [d for d in decisions if d.pod not in known and (d.node is None or d.victims)]

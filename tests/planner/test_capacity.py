@@ -12,11 +12,9 @@ import pytest
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
-from planner import InputError, capacity, simulate
-from planner.documents.capacity import WorkloadCapacity
-from planner.documents.plan import Decision
+from planner import InputError, capacity
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
-from planner.whatif import remove_nodes, scale
+from planner.whatif import remove_nodes
 from tests import seeds
 from tests.builders import (
     HOST,
@@ -33,17 +31,9 @@ from tests.builders import (
     spread,
     storage_class,
 )
-from tests.planner.capacity_clusters import mixed, two_constraints, workloads
+from tests.planner.capacity_clusters import left_over, mixed, two_constraints, workloads
 
 ROOM = sys.modules["planner.capacity.replicas"]
-
-
-def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision]:
-    """The new replicas that get no node, or evict others, when the workload is scaled by so many."""
-    known = {pod.key for pod in found.pods}
-    scaled = scale(found, f"{row.workload}.{row.namespace}", row.replicas + more)
-    decisions = simulate(scaled).decisions
-    return [d for d in decisions if d.pod not in known and (d.node is None or d.victims)]
 
 
 @pytest.mark.parametrize("make", [workloads, mixed])

@@ -1,4 +1,4 @@
-"""What `capacity --best` says no plan can beat, beside replicas that are bound in random orders."""
+"""What `capacity` says, beside workloads that are scaled, and what `--best` says, beside random binds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.documents.capacity import WorkloadCapacity
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from planner.whatif import scale
-from tests.planner.capacity_clusters import replica_set
+from tests.planner.capacity_clusters import left_over, replica_set
 from tests.truth import manifests
 from tests.truth.findings import Finding
 from tests.truth.generator import Case
@@ -24,7 +24,7 @@ _MORE, _ORDERS, _MOST = 3, 6, 80
 
 
 def capacity_refuted(case: Case, time_limit: float) -> Iterator[Finding]:
-    """Workloads of which more replicas find a node in some order than a plan was said to place.
+    """Workloads that kube-scheduler has not as much room for as is said, or some order of binds more.
 
     Profiles without some filter are left out: where none looks at resources there is no limit.
     """
@@ -36,9 +36,17 @@ def capacity_refuted(case: Case, time_limit: float) -> Iterator[Finding]:
     except InputError:
         return
     chance = random.Random(f"capacity {case.seed}")
+    # Pods that are missing of a StatefulSet wait, too, and take their room first.
+    waiting = any(not pod.spec.node_name for pod in cluster.pods)
     for row in rows:
+        if row.more <= _MOST and row.limited_by != ("SchedulerName",):
+            fewer, one_more = (len(left_over(cluster, row, more)) for more in (row.more, row.more + 1))
+            if fewer or not one_more:
+                yield Finding(
+                    "false", f"{row.workload}: more {row.more}, {fewer} and {one_more} are left over"
+                )
         # What the API server does not create is not asked here.
-        if row.bound is None or row.bound > _MOST or row.message.startswith("not created"):
+        if waiting or row.bound is None or row.bound > _MOST or row.message.startswith("not created"):
             continue
         placed = max(_placed(cluster, row, chance) for _ in range(_ORDERS))
         if placed > row.bound:

@@ -14,13 +14,13 @@ from planner.proof.effort import STANDARD
 from tests.builders import HOST, ZONE, cluster, node, pod, spread, term
 
 
-def _hopeless(*, preemption: bool = True) -> Cluster:
+def _hopeless(zones: str = "abc", *, preemption: bool = True) -> Cluster:
     """A pod to which only several changes at once could open a node, behind others that wait as well."""
-    nodes = [node(f"{zone}{number}", zone=zone, cpu="2") for zone in "abc" for number in (1, 2)]
+    nodes = [node(f"{zone}{number}", zone=zone, cpu="2") for zone in zones for number in (1, 2)]
     running = [
-        pod(f"web-{zone}", on=f"{zone}1", app="web", cpu="1", owner="ReplicaSet/web") for zone in "abc"
+        pod(f"web-{zone}", on=f"{zone}1", app="web", cpu="1", owner="ReplicaSet/web") for zone in zones
     ]
-    running += [pod(f"shy-{zone}", on=f"{zone}2", app="shy", apart=[term(ZONE, "web")]) for zone in "abc"]
+    running += [pod(f"shy-{zone}", on=f"{zone}2", app="shy", apart=[term(ZONE, "web")]) for zone in zones]
     ahead = [pod(f"ahead-{number}", cpu=str(3 + number), priority=int(preemption)) for number in range(3)]
     new = pod("new", app="web", cpu="2", spread=[spread(ZONE), spread(HOST)], apart=[term(HOST, "web")])
     return cluster(*nodes, *running, *ahead, new)
@@ -69,7 +69,7 @@ def test_what_comes_to_the_same_is_tried_once(made: Counter[str]) -> None:
 @pytest.mark.parametrize("preemption", [True, False])
 def test_shared_states_give_the_same_answers(preemption: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many fixes, in the same order, as where every trial has a state of its own and nothing is kept."""
-    snapshot = _hopeless(preemption=preemption)
+    snapshot = _hopeless("ab", preemption=preemption)
     shared = explain(snapshot, preemption=preemption, effort=STANDARD)
 
     class NothingKept(dict[Hashable, object]):
