@@ -24,6 +24,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
+from planner.state.state import State
 from planner.whatif.eviction import without_pods
 from planner.whatif.jobs import failing
 
@@ -95,7 +96,8 @@ class Losses:
         ]
         if not lost:
             return None
-        usable = (1000 - thousandths) * problem.allocatable
+        # What pods request beyond what their node has they may keep.
+        usable = np.maximum((1000 - thousandths) * problem.allocatable, 1000 * State(problem).used)
         usable[trial.free() == PLENTY] = 1000 * PLENTY
         going, again, stays = _requests(trial, movable)
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]

@@ -8,7 +8,7 @@ from models import Cluster
 from planner import consolidate
 from planner.documents.consolidation import ConsolidationPlan
 from planner.proof import consolidation_effort as effort
-from tests.builders import HOST, ZONE, cluster, node, pod, profile, scheduler, spread
+from tests.builders import HOST, ZONE, budget, cluster, node, pod, profile, scheduler, spread
 from tests.planner.consolidate.test_plan import ANY, owned
 
 
@@ -98,6 +98,18 @@ def test_no_bound_is_above_a_plan_where_a_node_has_less_than_its_pods_request(pi
     )
     plan = consolidate(found, pins=pins, prices={"small": 1, "large": 2}, price_label=HOST)
     assert plan.cost.bound <= 1
+
+
+def test_pods_on_a_node_that_has_less_than_they_request_stay_when_another_is_lost() -> None:
+    """What went wrong: room for both was asked for beside every node that may be lost, and two nodes kept."""
+    found = cluster(
+        node("small", cpu="1"),
+        *(node(name, cpu="4") for name in ("a", "b", "c")),
+        *(owned(f"web-{number}", "small", cpu="1") for number in (1, 2)),
+        budget("web", "web", 0),
+    )
+    plan = consolidate(found, survive=HOST)
+    assert (plan.cost.after, plan.cost.bound, plan.status) == (2, 2, "Optimal")
 
 
 def _free(found: Cluster, plan: ConsolidationPlan) -> float:
