@@ -16,7 +16,7 @@ from planner.documents.plan import PODS_PLACED, Objective, PlacementPlan
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.scheduler.scheduler import Scheduler
-from tests.planner.consolidate.replay import failure
+from tests.planner.consolidate.replay import failure_with
 from tests.truth.findings import CORRECT, Finding, compare
 from tests.truth.generator import Case
 from tests.truth.large_paths import CONSOLIDATION_PATHS, PATHS, SOLVE_PATHS, lowered
@@ -100,7 +100,7 @@ def _consolidated(
         pins = {"pins": True} if name == _WITH_PINS else {}
         with lowered(name or None):
             plan = consolidate(cluster, time_limit=time_limit, **{**options, **pins})
-        if (failed := failure(cluster, plan, 1)) is not None:
+        if (failed := failure_with(cluster, plan, options, 1)) is not None:
             raise _Invalid(f"{name or 'standard'}: {failed}")
         # Pins and soft spread are told, and not minimised for their own sake.
         yield name or "standard", plan.objective[:2]

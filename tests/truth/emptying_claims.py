@@ -8,17 +8,20 @@ from collections.abc import Iterator
 from models import Cluster
 from planner import consolidate
 from planner.documents.consolidation import ConsolidationPlan
-from tests.planner.consolidate.replay import failure
+from tests.planner.consolidate.replay import failure_with
 from tests.truth.emptying import Emptying
 from tests.truth.findings import Finding, Judgement
 from tests.truth.generator import Case
 
 _REPLAYS = 3
+#: What the search knows nothing of.
+_UNSEARCHED = frozenset(("catalogue", "survive"))
 
 
 def judge_consolidate(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     """Waves that do not hold, and cheaper nodes, or fewer moves, than are said to be possible."""
-    yield from _judged(case, time_limit, found, searched=True)
+    found.complete = _UNSEARCHED.isdisjoint(case.options)
+    yield from _judged(case, time_limit, found, searched=found.complete)
 
 
 def judge_replayed(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
@@ -34,7 +37,7 @@ def _judged(case: Case, time_limit: float, found: Judgement, *, searched: bool) 
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     for seed in range(_REPLAYS):
-        if (failed := failure(cluster, plan, seed)) is not None:
+        if (failed := failure_with(cluster, plan, case.options, seed)) is not None:
             yield Finding("invalid", f"seed {seed}: {failed}")
             return
     if searched:

@@ -93,14 +93,28 @@ def consolidate_options(chance: random.Random, objects: list[Object]) -> dict[st
     options: dict[str, Any] = {}
     if chance.random() < 0.5 and all(ZONE in found for found in labels):
         options = {"price_label": ZONE, "prices": {found[ZONE]: chance.randint(1, 4) for found in labels}}
+        if chance.random() < 0.3:
+            options["catalogue"] = [_machine(chance, number) for number in range(chance.randint(1, 3))]
     limits: tuple[dict[str, Any], ...] = (
         {},
         {},
         {"pins": True},
         {"max_moves": chance.randrange(4)},
         {"pins": True, "reserve": chance.choice((0.1, 0.3, 0.6))},
+        {"survive": chance.choice((ZONE, HOST))},
     )
     return options | chance.choice(limits)
+
+
+def _machine(chance: random.Random, number: int) -> dict[str, str]:
+    """A line of a catalogue."""
+    found = {"name": f"m{number}", "price": chance.choice(("0.5", "1", "1.25", "2", "3"))}
+    found |= {"cpu": chance.choice(("1", "2", "4", "8")), "memory": "64Gi"}
+    if chance.random() < 0.3:
+        found[ZONE] = chance.choice("xyz")
+    if chance.random() < 0.3:
+        found["disk"] = chance.choice(("ssd", "hdd"))
+    return found
 
 
 def _fewer(objects: list[Object]) -> list[Object]:

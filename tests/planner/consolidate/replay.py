@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from models import Cluster
 from planner.audit.findings import findings_of
 from planner.consolidate.removable import goes_with_its_node
+from planner.consolidate.setting import with_added
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.moves.constraint_counts import excesses, worse
@@ -25,6 +27,15 @@ def failure(cluster: Cluster, plan: ConsolidationPlan, seed: int) -> str | None:
     for name in names:
         cluster = cordon(cluster, name)
     return _Replay(Problem(cluster), plan, random.Random(seed)).failure()
+
+
+def failure_with(
+    cluster: Cluster, plan: ConsolidationPlan, options: Mapping[str, Any], seed: int
+) -> str | None:
+    """The same of a plan made with some options: machines of a catalogue are there first."""
+    if "catalogue" in options:
+        cluster = with_added(cluster, plan.added, options["catalogue"], options["price_label"])
+    return failure(cluster, plan, seed)
 
 
 class _Replay:
