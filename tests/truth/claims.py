@@ -26,7 +26,7 @@ def judge(case: Case, time_limit: float = TIME_LIMIT) -> Judgement:
     """Ask the planner and the search, and compare; what is refused with a line is not searched."""
     found = Judgement()
     try:
-        if _makes_pods(case.objects):
+        if makes_pods(case.objects):
             return Judgement(complete=False)
         found.findings += _judge_of(case)(case, time_limit, found)
     except NoAnswer as error:
@@ -38,7 +38,7 @@ def judge(case: Case, time_limit: float = TIME_LIMIT) -> Judgement:
     return found
 
 
-def _makes_pods(objects: Sequence[Object]) -> bool:
+def makes_pods(objects: Sequence[Object]) -> bool:
     """Whether a workload lacks pods, which the planner adds and the search does not know."""
     given = [item for item in objects if item["kind"] == "Pod"]
     return len(Cluster.from_objects(objects).pods) > len(given)

@@ -1,13 +1,17 @@
 """Every pod that stays pending in the recordings: it has a fix, and every fix works when it is applied."""
 
+from contextlib import suppress
+
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from planner import explain
 from planner.documents.explanation import Explanation
 from tests import seeds
 from tests.planner.explain.applying import applied, at_rest, landing
 from tests.planner.test_conformance import Case, cases
+from tests.truth import wide
+from tests.truth.claims import makes_pods
 
 
 def explanations(case: Case) -> tuple[Explanation, ...]:
@@ -96,6 +100,15 @@ def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
         if lines := failures(case):
             wrong[case["name"]] = lines
     assert wrong == {}
+
+
+def test_every_fix_works_on_fresh_clusters() -> None:
+    """The same of clusters of the wider generator; pods that a controller lacks are in no manifest."""
+    for seed in seeds.seeds(6):
+        objects = wide.draw(seed, "solve").objects
+        case = {"cluster": {"items": objects}, "preemption": True}
+        with suppress(InputError):
+            assert makes_pods(objects) or failures(case) == [], f"seed {seed}"
 
 
 def test_the_harness_notices_a_fix_that_does_not_work() -> None:
