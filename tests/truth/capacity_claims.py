@@ -17,6 +17,7 @@ from tests.truth import manifests
 from tests.truth.findings import Finding
 from tests.truth.generator import Case
 from tests.truth.manifests import Object
+from tests.truth.random_binds import bound_at_random
 from tests.truth.search_profiles import leave_filters_out
 
 #: Replicas above the bound that are tried, orders for each workload, the largest bound that is looked at.
@@ -72,14 +73,5 @@ def _placed(cluster: Cluster, row: WorkloadCapacity, chance: random.Random) -> i
     more = row.bound + _MORE
     scaled = scale(cluster, f"{row.workload}.{row.namespace}", row.replicas + more)
     scheduler = Scheduler(Problem(scaled), preemption=False)
-    problem, state, placed = scheduler.problem, scheduler.state, 0
-    for number, pod in enumerate(problem.pods):
-        spec = pod.spec
-        if pod.key in known or spec.scheduling_gates or spec.scheduler_name not in scheduler.schedulers:
-            continue
-        framework = scheduler.framework_of(number)
-        nodes = framework.feasible(framework.plan(problem.template(number))).mask.nonzero()[0].tolist()
-        if nodes:
-            state.bind(number, chance.choice(nodes))
-            placed += 1
-    return placed
+    fresh = (number for number, pod in enumerate(scheduler.problem.pods) if pod.key not in known)
+    return len(bound_at_random(scheduler, fresh, chance))

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
+import numpy as np
+
 from models import Cluster, InputError
 from planner import consolidate, rebalance, solve
 from planner.documents.plan import PODS_PLACED, Objective, PlacementPlan
@@ -21,6 +23,7 @@ from tests.truth.findings import CORRECT, Finding, compare
 from tests.truth.generator import Case
 from tests.truth.large_paths import CONSOLIDATION_PATHS, PATHS, SOLVE_PATHS, lowered
 from tests.truth.placing_claims import replayed
+from tests.truth.random_binds import bound_at_random
 
 Stages = Sequence[Objective]
 _ORDERS = 8
@@ -116,16 +119,12 @@ def _in_some_order(cluster: Cluster, plan: PlacementPlan, chance: random.Random)
     scheduler = Scheduler(Problem(cluster), preemption=False)
     problem, state = scheduler.problem, scheduler.state
     placed = {stage.name: 0 for stage in plan.objective if stage.name.startswith(PODS_PLACED)}
-    waiting = [pod for pod in range(len(problem.pods)) if state.node_of[pod] < 0]
-    chance.shuffle(waiting)
-    for pod in waiting:
-        spec, name = problem.pods[pod].spec, f"{PODS_PLACED}{problem.pods[pod].priority}"
-        if spec.scheduling_gates or spec.scheduler_name not in scheduler.schedulers or name not in placed:
-            continue
-        framework = scheduler.framework_of(pod)
-        nodes = framework.feasible(framework.plan(problem.template(pod))).mask.nonzero()[0].tolist()
-        if nodes:
-            state.bind(pod, chance.choice(nodes))
-            placed[name] += 1
+    waiting = [pod for pod in np.flatnonzero(state.node_of < 0).tolist() if _stage_of(problem, pod) in placed]
+    for pod in bound_at_random(scheduler, waiting, chance):
+        placed[_stage_of(problem, pod)] += 1
     counted = [stage for stage in plan.objective if stage.name in placed]
     return _reached([stage.model_copy(update={"value": placed[stage.name]}) for stage in counted])
+
+
+def _stage_of(problem: Problem, pod: int) -> str:
+    return f"{PODS_PLACED}{problem.pods[pod].priority}"

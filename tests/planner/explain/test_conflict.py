@@ -1,8 +1,19 @@
 """Pods that cannot be placed together: the set is a conflict, and nothing in it can be left out."""
 
+import random
+from contextlib import suppress
+
+import numpy as np
+
+from models import Cluster, InputError
 from planner import explain
 from planner.documents.explanation import Conflict
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
+from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
+from tests.truth import wide
+from tests.truth.random_binds import bound_at_random
 
 
 def conflict_of(*objects: Object, seconds: float = 30.0) -> Conflict | None:
@@ -36,6 +47,38 @@ def test_anti_affinity_against_a_selector() -> None:
     found = conflict_of(node("a", labels={"disk": "ssd"}), node("b"), *both)
     assert found is not None
     assert {field.field for field in found.fields} == {"spec.nodeSelector", "spec.affinity.podAntiAffinity"}
+
+
+def test_no_order_places_all_pods_of_a_conflict() -> None:
+    """On fresh clusters of the wider generator; the pods of the conflict alone, and with all others."""
+    for seed in seeds.seeds(6):
+        with suppress(InputError):
+            snapshot = Cluster.from_objects(wide.draw(seed, "solve").objects)
+            found = explain(snapshot, batch=3.0).conflict
+            assert found is None or not _placed_together(snapshot, {*found.pods}, seed), (
+                f"seed {seed}: {found}"
+            )
+
+
+def _placed_together(snapshot: Cluster, names: set[str], seed: int) -> bool:
+    """Whether some of twenty random orders places all of these pods."""
+    scheduler, chance = Scheduler(Problem(snapshot), preemption=False), random.Random(seed)
+    keys = [pod.key for pod in scheduler.problem.pods]
+    waiting = np.flatnonzero(scheduler.state.node_of < 0).tolist()
+    start = scheduler.state.mark()
+    for turn in range(20):
+        pods = [pod for pod in waiting if turn % 2 or keys[pod] in names]
+        placed = {keys[pod] for pod in bound_at_random(scheduler, pods, chance)}
+        scheduler.state.rollback(start)
+        if names <= placed:
+            return True
+    return False
+
+
+def test_an_order_that_places_all_pods_is_noticed() -> None:
+    """What the test above looks for can be found."""
+    three = cluster(node("a"), *(pod(f"web-{number}", cpu="1") for number in range(3)))
+    assert _placed_together(three, {"default/web-0", "default/web-2"}, 1)
 
 
 def test_no_conflict_where_an_order_places_all() -> None:
