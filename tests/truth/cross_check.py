@@ -105,8 +105,16 @@ def _consolidated(
             plan = consolidate(cluster, time_limit=time_limit, **{**options, **pins})
         if (failed := failure_with(cluster, plan, options, 1)) is not None:
             raise _Invalid(f"{name or 'standard'}: {failed}")
+        cost, moves, *_ = plan.objective
         # Pins and soft spread are told, and not minimised for their own sake.
-        yield name or "standard", plan.objective[:2]
+        yield name or "standard", (_in_millionths(cost, plan.price_unit), moves)
+
+
+def _in_millionths(cost: Objective, unit: float) -> Objective:
+    """The same cost whatever the plan's unit is, which depends on the machines that it adds."""
+    factor = round(unit * 10**6)
+    bound = None if cost.bound is None else cost.bound * factor
+    return cost.model_copy(update={"value": cost.value * factor, "bound": bound})
 
 
 def _reached(stages: Stages) -> Stages:
