@@ -74,7 +74,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         ),
         removed=tuple(_removed(prices, emptied)),
         added=tuple(_added(setting)),
-        kept=tuple(_kept(setting, emptied)),
+        kept=tuple(_kept(setting, emptied, proved=stages[0].proved)),
         cordoned_meanwhile=tuple(_names(emptied)),
         steps=tuple(steps(trial, emptied.waves, reasons)),
         frontier=tuple(frontier),
@@ -127,7 +127,8 @@ def _added(setting: Setting) -> Iterator[AddedNode]:
         yield AddedNode(name=name, type=machine.name, price=float(machine.price), zone=machine.zone)
 
 
-def _kept(setting: Setting, emptied: Emptied) -> Iterator[KeptNode]:
+def _kept(setting: Setting, emptied: Emptied, *, proved: bool) -> Iterator[KeptNode]:
+    least = "no plan leaves cheaper nodes" if proved else "no cheaper set of nodes was found"
     problem, prices = emptied.trial.problem, setting.prices
     for node in np.flatnonzero(~emptied.removed & ~setting.added).tolist():
         why = setting.removable.kept.get(node) or emptied.given_back.get(node)
@@ -135,7 +136,7 @@ def _kept(setting: Setting, emptied: Emptied) -> Iterator[KeptNode]:
             node=problem.nodes.names[node],
             type=prices.types[node],
             price=prices.cost(int(prices.prices[node])),
-            reason="no cheaper set of nodes was found" if why is None else why.reason,
+            reason=least if why is None else why.reason,
             pod=None if why is None or why.pod is None else problem.pods[why.pod].key,
         )
 

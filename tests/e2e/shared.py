@@ -76,7 +76,7 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
 
     def given(self, home: Path) -> ControlPlane:
         """The control plane of a story with a folder of its own."""
-        if self._plane is None or not self._is_cleared(self._plane):
+        if self._plane is None or not self._is_usable(self._plane):
             self._plane = self._started()
         return replace(self._plane, home=home)
 
@@ -107,6 +107,13 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
         for kind in self._kinds:
             for item in api.call("GET", f"{kind.group}/{kind.plural}")["items"]:
                 yield Found(kind, item)
+
+    def _is_usable(self, plane: ControlPlane) -> bool:
+        try:
+            return self._is_cleared(plane)
+        except OSError:
+            # A program of it has ended.
+            return False
 
     def _is_cleared(self, plane: ControlPlane) -> bool:
         """Delete what the last story left; False where that is not enough, or takes too long."""

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from models import Cluster
 from tests.e2e.control_plane import ControlPlane, claimed, running, wait_for
-from tests.e2e.manifests import ZONE, node, spread, workload
+from tests.e2e.manifests import ZONE, budget, node, spread, workload
+from tests.e2e.shared import SharedControlPlane
 
 
 def test_pods_are_scheduled_and_the_planner_reads_them(live: ControlPlane) -> None:
@@ -38,6 +39,24 @@ def _runs(pid: int) -> bool:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return False
+
+
+def test_nothing_of_a_story_is_there_in_the_next(tmp_path: Path) -> None:
+    """Pods, controllers and nodes are deleted; after a quota the next story gets another control plane."""
+    with SharedControlPlane(tmp_path) as shared:
+        first = shared.given(tmp_path)
+        first.create(node("a1"), node("a2"), workload("web", 3), workload("db", 1, kind="StatefulSet"))
+        first.create(budget("web", maxUnavailable=1))
+        first.at_rest(4)
+        second = shared.given(tmp_path)
+        assert second.kubeconfig == first.kubeconfig
+        assert second.get("nodes,pods,deployments,replicasets,statefulsets,poddisruptionbudgets") == []
+        hard = {"kind": "ResourceQuota", "apiVersion": "v1", "spec": {"hard": {"pods": "3"}}}
+        second.create({**hard, "metadata": {"name": "few", "namespace": "default"}})
+        third = shared.given(tmp_path)
+        assert third.kubeconfig != second.kubeconfig
+        assert third.get("resourcequotas") == []
+    assert not third.kubeconfig.exists()
 
 
 def test_ports_are_claimed_before_programs_take_them() -> None:
