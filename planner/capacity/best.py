@@ -15,7 +15,7 @@ from planner.batch.solve import solve
 from planner.capacity.growth import Asked
 from planner.capacity.replicas import Found
 from planner.documents.capacity import WorkloadCapacity
-from planner.documents.plan import PODS_PLACED
+from planner.documents.plan import PODS_PLACED, Objective
 from planner.proof.clock import is_stop_requested
 from planner.whatif.scaling import scale
 
@@ -54,10 +54,9 @@ def with_best(
         plan = solve(_at_its_turn(answer, tried), time_limit=left, stop_event=stop_event)
         stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
         best = max(sum(stage.value for stage in stages), row.more)
-        bounds = [stage.bound for stage in stages if stage.bound is not None and not stage.assumes]
+        most_placed = _bound(stages)
         # Where all that were tried may have a node, more may.
-        known = len(bounds) == len(stages) and sum(bounds) < tried
-        bound = sum(bounds) if known else limit
+        bound = most_placed if most_placed is not None and most_placed < tried else limit
         if bound is not None and bound < best:
             raise InternalError(
                 f"{row.workload}: {best} replicas are placed, and {bound} were said to be the most"
@@ -65,6 +64,12 @@ def with_best(
         told.append(row.model_copy(update={"best": best, "bound": bound}))
         cut = cut or plan.cut
     return told, cut
+
+
+def _bound(stages: Sequence[Objective]) -> int | None:
+    """What no plan places more of; None where that is not known of every priority."""
+    bounds = [stage.bound for stage in stages if stage.bound is not None and not stage.assumes]
+    return sum(bounds) if len(bounds) == len(stages) else None
 
 
 def _at_its_turn(answer: BestAnswer, more: int) -> Cluster:

@@ -82,8 +82,7 @@ def room_bound(task: SearchTask) -> int:
     """
     trial, removable = task.trial, task.removable
     pods = np.flatnonzero(task.movable.weights)
-    there = np.zeros_like(trial.problem.allocatable)
-    np.add.at(there.T, trial.state.node_of[pods], trial.wanted[trial.problem.template_of[pods]])
+    there = trial.wanted_on(pods, trial.state.node_of[pods])
     free = np.maximum(trial.free() + trial.state.load_of(pods), there)
     needs = there.sum(axis=1) - free[:, ~removable.mask].sum(axis=1)
     prices = removable.prices[removable.mask]

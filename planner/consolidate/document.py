@@ -54,9 +54,10 @@ def document(  # noqa: PLR0913 - what a plan consists of
         Measured("pinned", emptied.pinned, largest=False),
         Measured("softExcess", after.balance.soft_excess, largest=False),
     ]
-    cost = removable.cost(emptied.removed) * prices.unit
+    cost = measured[0].value * prices.unit
     if cost < least_cost:
         raise InternalError(f"a plan costs {cost}, and no plan was said to cost less than {least_cost}")
+    # No plan makes fewer moves than none.
     claims = [*_claims(math.floor(least_cost / prices.unit), least_moves if emptied.moves else 0)]
     stages = [*judge(measured, claims)]
     reasons = [[_reason(emptied, landing.move.source) for landing in wave] for wave in emptied.waves]

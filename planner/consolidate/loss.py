@@ -22,7 +22,7 @@ from planner.eviction.jobs import LOST, JobDisruptions
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
@@ -96,10 +96,13 @@ class Losses:
         ]
         if not lost:
             return None
+        state = State(problem)
         # What pods request beyond what their node has they may keep.
-        usable = np.maximum((1000 - thousandths) * problem.allocatable, 1000 * State(problem).used)
-        usable[trial.free() == PLENTY] = 1000 * PLENTY
-        going, again, stays = _requests(trial, movable)
+        usable = np.maximum((1000 - thousandths) * problem.allocatable, 1000 * state.used)
+        usable[trial.left_to_devices] = 1000 * PLENTY
+        pods = _by_loss(problem, movable)
+        going, stays = state.load_of(pods.going), state.load_of(pods.staying)
+        again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
         needs = [1000 * (again + np.where(inside, 0, stays)).sum(axis=1) for inside in lost]
         spare = [
@@ -127,11 +130,17 @@ def _all_come_again(problem: Problem, movable: Movable) -> bool:
     return len(without_pods(cluster, gone, returning=gone).pods) == len(cluster.pods)
 
 
-def _requests(trial: TrialCluster, movable: Movable) -> tuple[Ints, Ints, Ints]:
-    """By resource and node what pods take that go with their node, what others need that are made again, and
-    what the rest take."""
-    problem = trial.problem
-    going, again, stays = (np.zeros_like(problem.allocatable) for _ in range(3))
+class _PodsByLoss(NamedTuple):
+    """The pods that go with their node, those that controllers make again, and those that stay."""
+
+    going: Codes
+    made_again: Codes
+    staying: Codes
+
+
+def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
+    """What becomes of running pods when a domain is lost; of others none may be left, or made again."""
+    going, again, stays = list[int](), list[int](), list[int]()
     jobs = JobDisruptions(problem.cluster, LOST)
     running = np.flatnonzero(problem.node_of >= 0).tolist()
     may_fail = {job.key for job, _ in failing(jobs, [problem.pods[pod] for pod in running])}
@@ -140,11 +149,9 @@ def _requests(trial: TrialCluster, movable: Movable) -> tuple[Ints, Ints, Ints]:
         if job is not None and job.key in may_fail:
             # It may end with its Job, wherever it is.
             continue
-        node, template = problem.node_of[pod], trial.template(pod)
-        if problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod):
-            again[:, node] += trial.wanted[template]
+        goes = goes_with_its_node(problem, pod)
+        if problem.pods[pod].metadata.controller is not None and not goes:
+            again.append(pod)
         elif not movable.weights[pod]:
-            kind = going if goes_with_its_node(problem, pod) else stays
-            kind[:, node] += trial.taken[template]
-        # Any other may end in the lost domain, and nothing makes it again.
-    return going, again, stays
+            (going if goes else stays).append(pod)
+    return _PodsByLoss(*(np.array(pods, np.intp) for pods in (going, again, stays)))

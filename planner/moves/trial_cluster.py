@@ -174,10 +174,20 @@ class TrialCluster:
 
     def free(self) -> Ints:
         """How much of each resource is free on every node; of what one leaves to devices there is no end."""
-        free = self.problem.allocatable - self.state.used
-        for row in self.problem.extended_rows:
-            free[row, self.problem.allocatable[row] == 0] = PLENTY
-        return free
+        return np.where(self.left_to_devices, PLENTY, self.problem.allocatable - self.state.used)
+
+    @cached_property
+    def left_to_devices(self) -> Mask:
+        """For every resource the nodes on which another rule says whether there is enough of it."""
+        found = np.zeros(self.problem.allocatable.shape, np.bool_)
+        found[self.problem.extended_rows] = self.problem.allocatable[self.problem.extended_rows] == 0
+        return found
+
+    def wanted_on(self, pods: Codes, nodes: Codes) -> Ints:
+        """What has to be free for pods on these nodes: a row for every resource, a column for every node."""
+        found = np.zeros_like(self.problem.allocatable)
+        np.add.at(found.T, nodes, self.wanted[self.problem.template_of[pods]])
+        return found
 
     def rules(self, template: int) -> list[Filter]:
         """The filters whose answer depends on other pods, except those for room and spread."""

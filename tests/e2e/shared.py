@@ -29,11 +29,11 @@ _CLEARED = (
 _NOT_COMPARED = frozenset(("leases", "events"))
 _CLEAR_SECONDS, _BETWEEN_LOOKS = 30.0, 0.2
 _START_SECONDS, _AT_REST_SECONDS = 60.0, 1.0
-#: What controllers make in every namespace, the last of what an empty cluster has.
+#: The namespaces of an empty cluster; the last that controllers make there is a ServiceAccount in each.
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-class Kind(NamedTuple):
+class ObjectKind(NamedTuple):
     """A kind of objects, by the path of its group and its plural."""
 
     group: str
@@ -41,10 +41,10 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredObject:
     """An object on a cluster."""
 
-    kind: Kind
+    kind: ObjectKind
     item: Manifest
 
     @property
@@ -68,7 +68,7 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
         self._number = 0
         self._stack = ExitStack()
         self._plane: ControlPlane | None = None
-        self._kinds: Sequence[Kind] = ()
+        self._kinds: Sequence[ObjectKind] = ()
         self._empty: dict[str, str] = {}
 
     def __exit__(self, *_: object) -> None:
@@ -103,10 +103,10 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
             time.sleep(_AT_REST_SECONDS)
         raise AssertionError("a new control plane does not come to rest")
 
-    def _all(self, api: Api) -> Iterable[Found]:
+    def _all(self, api: Api) -> Iterable[StoredObject]:
         for kind in self._kinds:
             for item in api.call("GET", f"{kind.group}/{kind.plural}")["items"]:
-                yield Found(kind, item)
+                yield StoredObject(kind, item)
 
     def _is_usable(self, plane: ControlPlane) -> bool:
         try:
@@ -135,10 +135,10 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
         return False
 
 
-def _kinds(api: Api) -> Iterable[Kind]:
+def _kinds(api: Api) -> Iterable[ObjectKind]:
     """All kinds of objects that can be listed and deleted."""
     groups = [item["preferredVersion"]["groupVersion"] for item in api.call("GET", "/apis")["groups"]]
     for group in ("/api/v1", *(f"/apis/{version}" for version in groups)):
         for item in api.call("GET", group)["resources"]:
             if {"list", "delete"} <= {*item["verbs"]} and item["name"] not in _NOT_COMPARED:
-                yield Kind(group, item["name"])
+                yield ObjectKind(group, item["name"])

@@ -1,7 +1,7 @@
 """Random stories of what contact breaks: Jobs, preemption, pods that take their time, controllers that wait.
 
 SEED and RUNS in the environment say which stories, and how many; without them they are the same every
-time, so that a change is judged by itself. Each runs on a control plane of its own.
+time, so that a change is judged by itself.
 """
 
 import os

@@ -106,15 +106,10 @@ def _consolidated(
         if (failed := failure_with(cluster, plan, options, 1)) is not None:
             raise _Invalid(f"{name or 'standard'}: {failed}")
         cost, moves, *_ = plan.objective
+        # A plan's unit depends on the machines that it adds.
+        told = {"value": round(plan.cost.after * 10**6), "bound": round(plan.cost.bound * 10**6)}
         # Pins and soft spread are told, and not minimised for their own sake.
-        yield name or "standard", (_in_millionths(cost, plan.price_unit), moves)
-
-
-def _in_millionths(cost: Objective, unit: float) -> Objective:
-    """The same cost whatever the plan's unit is, which depends on the machines that it adds."""
-    factor = round(unit * 10**6)
-    bound = None if cost.bound is None else cost.bound * factor
-    return cost.model_copy(update={"value": cost.value * factor, "bound": bound})
+        yield name or "standard", (cost.model_copy(update=told), moves)
 
 
 def _reached(stages: Stages) -> Stages:

@@ -19,14 +19,14 @@ from tests.truth.manifests import Object
 from tests.truth.moving import Moving, Parents
 from tests.truth.tiny_cluster import TinyCluster
 
-#: States looked at for each set of nodes.
-LIMIT = 5_000
+#: States looked at for each set of nodes; states in all in which it is empty and all rules are looked at.
+LIMIT, LOOKED_AT = 5_000, 60
 _CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _NOT_READY = frozenset(("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"))
 
 
 @dataclass(frozen=True)
-class Emptied:
+class EmptiedNodes:
     """Nodes that go, what the others cost, and the moves that empty them."""
 
     nodes: Sequence[str]
@@ -39,7 +39,7 @@ class Emptied:
         return f"without {', '.join(self.nodes) or 'no node'} the cost is {self.cost}", *self.moves
 
 
-class Emptying:
+class NodeSetSearch:
     """The search over sets of nodes and placements of the pods that may move."""
 
     def __init__(
@@ -48,12 +48,19 @@ class Emptying:
         prices: Mapping[str, int] | None = None,
         most: int | None = None,
         reserve: float = 0.0,
+        accepted: Callable[[Sequence[Object]], bool] | None = None,
     ) -> None:
-        """Prices by the name of the node, 1 without them; at most so many moves; so much room stays free."""
+        """Prices by the name of the node, 1 without them; at most so many moves; so much room stays free.
+
+        `accepted` says of the objects that are left whether they keep to what else was asked for.
+        """
         self._objects = objects
         self._tiny = TinyCluster(objects)
         self._prices = prices or dict.fromkeys(self._tiny.names, 1)
         self._most = most
+        #: Whether no set was given up because there were too many states.
+        self.complete = True
+        self._accepted, self._looked_at = accepted, 0
         self._usable = 1 - Fraction(str(reserve))
         self._removable = [name for number, name in enumerate(self._tiny.names) if self._may_go(number)]
 
@@ -70,9 +77,8 @@ class Emptying:
         """What the others cost."""
         return sum(self._prices.values()) - sum(self._prices[name] for name in nodes)
 
-    def found(self, wanted: Callable[[int], int | None]) -> Iterator[Emptied]:
-        """Sets that moves can empty; `wanted` says for a cost how many moves it may take, None: it is of no
-        interest."""
+    def found(self, wanted: Callable[[int], int | None]) -> Iterator[EmptiedNodes]:
+        """Sets that moves can empty, of the costs for which `wanted` says how many moves it may take."""
         for size in range(len(self._removable), -1, -1):
             for nodes in combinations(self._removable, size):
                 cost = self.cost(nodes)
@@ -83,7 +89,7 @@ class Emptying:
                     most = min(most, self._most)
                 moves = self._emptied(nodes, most)
                 if moves is not None:
-                    yield Emptied(nodes, cost, moves)
+                    yield EmptiedNodes(nodes, cost, moves)
 
     def _emptied(self, nodes: Sequence[str], most: int) -> Sequence[str] | None:
         """The fewest moves that empty some nodes, all cordoned; None if so many do not."""
@@ -98,13 +104,20 @@ class Emptying:
                 is_empty = not any(tiny.count(state, kind, node) for kind in movable for node in going)
                 if is_empty and self._holds(tiny, state, nodes):
                     return moving.told(tiny, moving.path_to(parents, state))
-            if depth == most or len(parents) > LIMIT:
+            if depth == most:
+                return None
+            if len(parents) > LIMIT:
+                self.complete = False
                 return None
             level = list(_further(search, level, parents, {*going}))
         return None
 
     def _holds(self, tiny: TinyCluster, state: State, nodes: Sequence[str]) -> bool:
         """Whether nothing is worse than in the snapshot, with the empty nodes and without them."""
+        self._looked_at += 1
+        if self._looked_at > LOOKED_AT:
+            self.complete = False
+            return False
         before = self._tiny.excess(self._tiny.start)
         if any(now > was for now, was in zip(tiny.excess(state), before, strict=True)):
             return False
@@ -112,9 +125,11 @@ class Emptying:
             return False
         kept = [item for item in _placed(tiny, state) if not _is_one_of(item, nodes)]
         names = {*nodes}
-        left = TinyCluster([item for item in kept if (item.get("spec") or {}).get("nodeName") not in names])
+        objects = [item for item in kept if (item.get("spec") or {}).get("nodeName") not in names]
+        left = TinyCluster(objects)
         is_worse = any(left.excess(left.start)) or left.lacking(left.start)
-        return not is_worse and (self._usable == 1 or self._is_free(left))
+        is_free = self._usable == 1 or self._is_free(left)
+        return not is_worse and is_free and (self._accepted is None or self._accepted(objects))
 
     def _is_free(self, left: TinyCluster) -> bool:
         """Whether as much of every resource is free on all nodes together as was asked for."""

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from models import Cluster
 from planner import consolidate
+from planner.consolidate.loss import Losses
 from planner.documents.consolidation import ConsolidationPlan
+from planner.eviction.budgets import Budgets
+from planner.eviction.protections import protections_of
+from planner.moves.movable import Movable
+from planner.problem.problem import Problem
 from tests.planner.consolidate.replay import failure_with
-from tests.truth.emptying import Emptying
+from tests.truth.emptying import NodeSetSearch
 from tests.truth.findings import Finding, Judgement
 from tests.truth.generator import Case
+from tests.truth.manifests import Object
 
-_REPLAYS = 3
+#: In so many random orders; and more moves than any set of nodes takes.
+_REPLAYS, _MOST_MOVES = 3, 30
 #: What the search knows nothing of.
-_UNSEARCHED = frozenset(("catalogue", "survive"))
+_UNSEARCHED = frozenset(("catalogue",))
 
 
 def judge_consolidate(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     """Waves that do not hold, and cheaper nodes, or fewer moves, than are said to be possible."""
     found.complete = _UNSEARCHED.isdisjoint(case.options)
-    yield from _judged(case, time_limit, found, searched=found.complete)
+    yield from _judged(case, time_limit, found)
 
 
 def judge_replayed(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     """The same where the search does not know all rules: only the waves are looked at."""
     found.complete = False
-    yield from _judged(case, time_limit, found, searched=False)
+    yield from _judged(case, time_limit, found)
 
 
-def _judged(case: Case, time_limit: float, found: Judgement, *, searched: bool) -> Iterator[Finding]:
+def _judged(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
     plan = consolidate(cluster, time_limit=time_limit, **case.options)
@@ -40,22 +48,23 @@ def _judged(case: Case, time_limit: float, found: Judgement, *, searched: bool) 
         if (failed := failure_with(cluster, plan, case.options, seed)) is not None:
             yield Finding("invalid", f"seed {seed}: {failed}")
             return
-    if searched:
+    if found.complete:
         started = time.perf_counter()
-        yield from _refuted(case, plan)
-        found.search = time.perf_counter() - started
+        reserve, accepted = case.options.get("reserve", 0.0), _survives(cluster, case.options)
+        search = NodeSetSearch(case.objects, _prices(case), plan.max_moves, reserve, accepted)
+        yield from _refuted(search, plan)
+        found.search, found.complete = time.perf_counter() - started, search.complete
 
 
-def _refuted(case: Case, plan: ConsolidationPlan) -> Iterator[Finding]:
+def _refuted(search: NodeSetSearch, plan: ConsolidationPlan) -> Iterator[Finding]:
     """Claims about the cost and the number of moves that some nodes refute."""
     stages = {stage.name: stage for stage in plan.objective}
     cost, moves = stages["cost"], stages["moves"]
-    search = Emptying(case.objects, _prices(case), plan.max_moves, case.options.get("reserve", 0.0))
 
     def wanted(found: int) -> int | None:
         assert cost.bound is not None
         if found < cost.bound:
-            return _ANY
+            return _MOST_MOVES
         if found == cost.value and cost.proved and moves.bound is not None:
             return moves.bound - 1
         return None
@@ -66,6 +75,16 @@ def _refuted(case: Case, plan: ConsolidationPlan) -> Iterator[Finding]:
         return
 
 
+def _survives(cluster: Cluster, options: Mapping[str, Any]) -> Callable[[Sequence[Object]], bool] | None:
+    """Whether no more pods than now are left over when a domain is lost, by the simulation of a loss."""
+    if "survive" not in options:
+        return None
+    problem = Problem(cluster)
+    movable = Movable(problem, protections_of(cluster), Budgets(problem))
+    losses = Losses.of(problem, movable, options["survive"])
+    return lambda objects: not losses.is_worse(Cluster.from_objects(objects))
+
+
 def _prices(case: Case) -> dict[str, int] | None:
     """The whole prices that a case gives its nodes, by their names."""
     prices, label = case.options.get("prices"), case.options.get("price_label")
@@ -73,7 +92,3 @@ def _prices(case: Case) -> dict[str, int] | None:
         return None
     nodes = (item["metadata"] for item in case.objects if item["kind"] == "Node")
     return {meta["name"]: prices[meta["labels"][label]] for meta in nodes}
-
-
-#: More moves than any set of nodes takes.
-_ANY = 30

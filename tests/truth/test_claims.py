@@ -6,7 +6,7 @@ Fresh clusters on every run.  `benchmarks/truth.py` runs thousands, and shrinks 
 import pytest
 
 from tests import seeds
-from tests.truth import plain
+from tests.truth import plain, wide
 from tests.truth.claims import judge
 from tests.truth.findings import CORRECT, Judgement
 from tests.truth.generator import COMMANDS, Case, draw
@@ -23,6 +23,13 @@ def test_claims_about_fresh_clusters(command: str) -> None:
         case = (plain.draw if number % 3 == 0 and command in plain.COMMANDS else draw)(number, command)
         wrong = [finding for finding in judge(case).findings if finding.fault in CORRECT]
         assert not wrong, f"seed {number}, {command}: {wrong}"
+
+
+def test_claims_about_scale_downs_of_wide_clusters() -> None:
+    """The same of victims with what else pods ask for, readiness, Jobs and StatefulSets."""
+    for number in seeds.seeds_for(_SHARE):
+        wrong = [f for f in judge(wide.draw(number, "scale-down")).findings if f.fault in CORRECT]
+        assert not wrong, f"seed {number}: {wrong}"
 
 
 def test_claims_about_given_clusters() -> None:

@@ -25,6 +25,7 @@ MORE_COMMANDS = ("consolidate", "scale-down")
 Feature = Callable[[random.Random, list[Object], str], None]
 FEATURES: dict[str, Feature] = {
     "init containers": wide_pods.init_containers,
+    "memory": wide_pods.memory,
     "sidecars": wide_pods.sidecars,
     "overhead": wide_pods.overhead,
     "pod-level requests": wide_pods.pod_level,

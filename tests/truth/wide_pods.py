@@ -49,6 +49,18 @@ def init_containers(chance: random.Random, objects: list[Object], _: str) -> Non
             pod["spec"].setdefault("initContainers", []).extend(steps)
 
 
+def memory(chance: random.Random, objects: list[Object], _: str) -> None:
+    """Nodes with little memory, and pods that ask for whole parts of it."""
+    for item in objects:
+        allocatable = item["status"]["allocatable"] if item["kind"] == "Node" else {}
+        if "memory" in allocatable:
+            allocatable["memory"] = chance.choice(("4Gi", "8Gi", "8Gi"))
+    for pods in _some(chance, objects):
+        amount = chance.choice(("1Gi", "2Gi", "4Gi"))
+        for pod in pods:
+            pod["spec"]["containers"][0]["resources"]["requests"]["memory"] = amount
+
+
 def sidecars(chance: random.Random, objects: list[Object], _: str) -> None:
     """Init containers that go on running, before or after others."""
     for pods in _some(chance, objects):

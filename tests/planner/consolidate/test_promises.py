@@ -112,6 +112,16 @@ def test_pods_on_a_node_that_has_less_than_they_request_stay_when_another_is_los
     assert (plan.cost.after, plan.cost.bound, plan.status) == (2, 2, "Optimal")
 
 
+def test_room_of_any_size_counts_when_a_domain_is_lost() -> None:
+    """What went wrong: 4Gi of free memory was taken for no limit, and half of each node was not counted."""
+    found = cluster(
+        *(node(f"n{number}", memory="8Gi") for number in range(4)),
+        *(owned(f"web-{number}", f"n{number}", memory="4Gi") for number in range(3)),
+    )
+    plan = consolidate(found, survive=HOST)
+    assert (plan.cost.after, plan.cost.bound) == (3, 3)
+
+
 def _free(found: Cluster, plan: ConsolidationPlan) -> float:
     """The share of the cpu that is free on the nodes that are kept; what nothing moves is where it was."""
     kept = {row.node for row in plan.kept}
