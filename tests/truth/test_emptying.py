@@ -55,6 +55,6 @@ def _proved_with_moves() -> Iterator[Case]:
             plan = consolidate(Cluster.from_objects(case.objects), time_limit=3.0, **case.options)
         except InputError:
             continue
-        is_searched = judge(case, 3.0).complete
-        if is_searched and plan.removed and plan.steps and plan.status == "Optimal":
+        is_proved = plan.removed and plan.steps and plan.status == "Optimal"
+        if is_proved and judge(case, 3.0).complete:
             yield case
