@@ -2,7 +2,10 @@
 
 import gc
 
+import pytest
 from hypothesis import settings
+
+from tests.seeds import EFFORT
 
 # How long a random case takes says nothing on a machine with other work.
 settings.register_profile("planner", deadline=None)
@@ -11,3 +14,12 @@ settings.load_profile("planner")
 # Clusters, plans and some thousand tests stay until the end, and reading a cluster thaws whatever was frozen:
 # as often as usual, looking through all of it takes a seventh of the time.
 gc.set_threshold(10_000, 20, 20)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are marked as long stay out of a quick run of all; who names a file gets all of it."""
+    if EFFORT > 1 or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]

@@ -92,6 +92,7 @@ def _wait_for_workers(planner: Planner, address: str, folder: Path) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.long
 def test_the_same_bytes_as_with_processes(planner: Planner, dask: DaskCluster, folder: Path) -> None:
     """Two workers on loopback."""
     _wait_for_workers(planner, dask.address, folder)
@@ -99,6 +100,7 @@ def test_the_same_bytes_as_with_processes(planner: Planner, dask: DaskCluster, f
     assert planner(*asked, "--dask", dask.address).out == planner(*asked).out
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed(planner: Planner, dask: DaskCluster, folder: Path) -> None:
     """The other one answers."""
     _wait_for_workers(planner, dask.address, folder)

@@ -94,6 +94,7 @@ def test_head_may_stop_reading(tmp_path: Path) -> None:
     _read_the_first_byte("simulate", "-f", path, "-o", "json")
 
 
+@pytest.mark.long
 def test_head_of_a_sweep_says_nothing_else(tmp_path: Path) -> None:
     """What went wrong: the semaphores of the workers were left to a warning of multiprocessing."""
     path = write(tmp_path / "few.json", *(node(f"n{number}") for number in range(30)))
@@ -107,7 +108,10 @@ def test_head_of_a_sweep_says_nothing_else(tmp_path: Path) -> None:
         ("check", "-f", "cluster.json"),
         ("check", "-f", "cluster.json", "-o", "json"),
         ("snapshot", "-f", "cluster.json"),
-        ("sweep", "check", "-f", "cluster.json", "--vary", "drain=each", "-o", "jsonl"),
+        pytest.param(
+            ("sweep", "check", "-f", "cluster.json", "--vary", "drain=each", "-o", "jsonl"),
+            marks=pytest.mark.long,
+        ),
         ("version",),
         ("--help",),
         ("__complete", "simulate", "-"),

@@ -80,6 +80,7 @@ def test_the_wheel_has_what_belongs_into_it(dist: Path) -> None:
     assert {name for name in sources if "__pycache__" not in name} <= set(names)
 
 
+@pytest.mark.long
 def test_the_same_sources_give_the_same_bytes(dist: Path, tmp_path: Path) -> None:
     """Wheel, archive and manifest."""
     _build(tmp_path)
@@ -110,6 +111,7 @@ def test_the_manifest_for_krew_names_the_archive(dist: Path) -> None:
     subprocess.run(["sh", "-n", str(PACKAGING / "krew" / "kubectl-planner")], check=True)
 
 
+@pytest.mark.long
 def test_what_krew_installs_sets_itself_up_once(dist: Path, tmp_path: Path) -> None:
     """From the archive to an answer; here the other packages are there already, and pip needs no network."""
     subprocess.run(
@@ -205,6 +207,7 @@ def _ran(container: dict[str, Any], folder: Path, index: int, code: int) -> tupl
     return ended.returncode, (folder / "words").read_text().splitlines()
 
 
+@pytest.mark.long
 def test_the_parts_of_the_fleet_job_are_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

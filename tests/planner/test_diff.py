@@ -91,7 +91,7 @@ def test_one_namespace() -> None:
 def test_against_counting() -> None:
     """Random pods: counts per domain are those of check, moves add up, and no pod is told twice."""
     draw = random.Random(seeds.fresh())
-    for _ in range(seeds.tries(30)):
+    for _ in range(seeds.tries(15)):
         sides = [_random(draw, prefix) for prefix in "wx"]
         old, new = (made(places) for places in sides)
         found = diff(old, new)

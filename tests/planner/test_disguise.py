@@ -106,10 +106,11 @@ def _disguised(example: Path) -> Disguise:
 
 def test_recorded_clusters() -> None:
     """The quick commands about recorded clusters, drawn afresh."""
-    for name, disguise in _drawn(seeds.tries(25)):
+    for name, disguise in _drawn(seeds.tries(13)):
         assert _disagreements(disguise, QUICK) == [], name
 
 
+@pytest.mark.long
 def test_searches_about_recorded_clusters() -> None:
     """The searches about two of them."""
     for name, disguise in _drawn(seeds.tries(2)):

@@ -145,7 +145,7 @@ def test_other_orders_are_tried_where_one_does_harm() -> None:
     seed = random.randrange(2**32)
     better = number = 0
     # Two or three in a hundred are better: a thousand without one are not bad luck.
-    while number < (tries(20) if better else 1000):
+    while number < (tries(10) if better else 1000):
         number += 1
         chance = random.Random(seed + number)
         names = ["a1", "a2", "b1", "b2", "c1"]

@@ -244,7 +244,7 @@ def test_every_kind_is_planted() -> None:
 
 def test_fresh_plans_hold() -> None:
     """A few plans for fresh clusters."""
-    for number in seeds.seeds(20):
+    for number in seeds.seeds(10):
         case = wide.draw(number, "rebalance")
         try:
             plan = rebalance(Cluster.from_objects(case.objects), time_limit=5)

@@ -49,7 +49,7 @@ def test_the_search_agrees_with_the_filters(monkeypatch: pytest.MonkeyPatch) -> 
     """On random walks both accept the same nodes, whatever else pods ask for."""
     # Amounts that the planner refuses to count are no walk.
     monkeypatch.setattr(wide, "SKIPPED", {"huge quantities"})
-    for seed in seeds.seeds(10):
+    for seed in seeds.seeds(5):
         case = wide.draw(seed)
         if not wide.has_claims(case):
             differences = list(Walk(case.objects, seed).differences(6))
@@ -86,7 +86,7 @@ def test_lowered_thresholds_are_put_back(path: str) -> None:
 @pytest.mark.parametrize("path", SOLVE_PATHS)
 def test_what_large_batches_are_told_is_true(path: str) -> None:
     """No false proof and no plan that breaks where large batches go; neighbourhoods are searched, too."""
-    for seed in seeds.seeds(5):
+    for seed in seeds.seeds(3):
         found = judge(replace(wide.draw(seed, "solve"), effort=SOLVE_PATHS[path]))
         assert not found.faults.keys() & CORRECT, f"seed {seed}: {found.findings}"
 

@@ -157,7 +157,7 @@ class Pipe(io.BytesIO):
         return False
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", [STYLES[0], *(pytest.param(s, marks=pytest.mark.long) for s in STYLES[1:])])
 def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
     """As they are, packed, through a pipe, from some place on, the kind behind the items: all pods come."""
     count = 6_000

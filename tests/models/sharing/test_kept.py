@@ -198,7 +198,7 @@ def listed(kind: str, count: int, *, first: bool = False) -> dict[str, Any]:
     return head if first else dict(sorted(head.items()))
 
 
-@pytest.mark.parametrize("count", [2, 22_000])
+@pytest.mark.parametrize("count", [2, pytest.param(22_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("between", ["", "\n", "\n---\n"])
 def test_no_document_of_a_file_is_lost(count: int, between: str) -> None:
     """Whatever the first one is, of any size: a list of a kind, or an object."""

@@ -44,7 +44,7 @@ def test_the_truth_is_reached_and_proved(case: dict[str, Any]) -> None:
     assert plan.objective[-1].name != MOVES or plan.objective[-1].proved
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(10)))
+@pytest.mark.parametrize("turn", range(seeds.tries(5)))
 def test_a_position_knows_what_the_filters_say(number: int) -> None:
     """On a walk of random binds, the nodes that accept a template are those that its filters accept."""
     pending = Pending(Problem(Cluster.from_objects(tiny(number))), moves=True)
@@ -68,7 +68,7 @@ def test_a_position_knows_what_the_filters_say(number: int) -> None:
     positions.leave()
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(8)))
+@pytest.mark.parametrize("turn", range(seeds.tries(4)))
 def test_sequences_are_all_gone_through(number: int) -> None:
     """Without any bound to go by, the best is what trying every order with the filters themselves finds."""
     found = Cluster.from_objects(tiny(number, nodes=4, pods=6))
@@ -100,7 +100,7 @@ def worth(plan: PlacementPlan) -> tuple[int, ...]:
     return (*(stage.value for stage in plan.objective[:-1]), -plan.objective[-1].value)
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(12)))
+@pytest.mark.parametrize("turn", range(seeds.tries(6)))
 def test_moves_on_a_tiny_cluster_are_the_best_there_are(number: int) -> None:
     """Nothing is missed, all is proved, and no priority has fewer pods than without moves."""
     found = Cluster.from_objects(tiny(number))
@@ -109,7 +109,7 @@ def test_moves_on_a_tiny_cluster_are_the_best_there_are(number: int) -> None:
     assert all(stage.proved for stage in plan.objective)
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(12)))
+@pytest.mark.parametrize("turn", range(seeds.tries(6)))
 def test_a_tiny_batch_is_placed_as_well_as_can_be(number: int) -> None:
     """The plan is the best of all orders, and proved."""
     found = Cluster.from_objects(tiny(number))

@@ -74,7 +74,7 @@ def moving(number: int) -> Pending:
     return pending if pending.wanted else moving(number + 1)
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(20)))
+@pytest.mark.parametrize("turn", range(seeds.tries(10)))
 def test_what_binds_lead_to_the_model_allows(number: int) -> None:
     """What stays, and what has come in an admissible order, is a solution of the exact model."""
     pending, draw = moving(number), Random(number)
@@ -88,7 +88,7 @@ def bounds(pending: Pending, found: Any) -> tuple[int, ...]:
     return tuple(found.bounds[f"{PODS_PLACED}{priority}"] for priority in pending.priorities)
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(12)))
+@pytest.mark.parametrize("turn", range(seeds.tries(6)))
 def test_no_bound_is_below_what_moves_lead_to(number: int) -> None:
     """Of no model the best is less than the best that going through all sequences finds."""
     pending = moving(number)

@@ -116,7 +116,7 @@ def promises(pending: Pending) -> Promises:
     return found
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(75)))
+@pytest.mark.parametrize("turn", range(seeds.tries(38)))
 def test_no_order_beats_what_is_promised_with_volumes(number: int) -> None:
     """Volumes of every kind, bound by any pods in any order: all that some order leads to was promised."""
     pending = Pending(Problem(Cluster.from_objects(tiny_volumes(number))))
@@ -139,7 +139,7 @@ def test_a_volume_in_use_is_counted_once() -> None:
 
 
 @pytest.mark.parametrize("make", [tiny, tiny_volumes])
-@pytest.mark.parametrize("turn", range(seeds.tries(15)))
+@pytest.mark.parametrize("turn", range(seeds.tries(8)))
 def test_nor_after_evictions(number: int, make: Callable[[int], list[Object]]) -> None:
     """What rules promise without the pods that may be evicted holds whichever of them are."""
     pending, draw = Pending(Problem(Cluster.from_objects(make(number))), moves=True), Random(number)
@@ -170,7 +170,7 @@ def _bound_anywhere(pending: Pending, waiting: list[int], draw: Random) -> Count
     return came
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(15)))
+@pytest.mark.parametrize("turn", range(seeds.tries(8)))
 def test_a_proof_with_volumes_is_true(number: int) -> None:
     """A tiny batch whose claims wait is placed as well as the best order of binds does, and proved so."""
     found = Cluster.from_objects(tiny_volumes(number, pods=5))
@@ -222,7 +222,7 @@ def test_a_pod_that_runs_with_a_waiting_claim_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("make", [tiny, tiny_volumes])
-@pytest.mark.parametrize("turn", range(seeds.tries(15)))
+@pytest.mark.parametrize("turn", range(seeds.tries(8)))
 def test_pods_that_leave_only_help_where_a_rule_says_so(
     number: int, make: Callable[[int], list[Object]]
 ) -> None:

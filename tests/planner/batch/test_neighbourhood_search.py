@@ -117,7 +117,7 @@ def test_what_is_offered_is_admissible_and_no_worse_than_what_is_known(number: i
     best.offer(known)
     before = [stage.value for stage in best.stages()]
     orderer = Orderer(pending.problem, pending.state, pending.frameworks)
-    NeighbourhoodSearch(pending, orderer, Meter.of(2.0)).improve(known, best)
+    NeighbourhoodSearch(pending, orderer, Meter.of(1.0)).improve(known, best)
     pods, too_many, *_ = [stage.value for stage in best.stages()]
     assert (pods, -too_many) >= (before[0], -before[1])
     assert orderer.follow([Counter(best.steps or ())], pending.pods)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.collector import old_left_alone
 from planner import consolidate
 from planner.consolidate.emptying import Emptying
 from planner.consolidate.layout import Layout
@@ -114,6 +115,7 @@ def test_a_layout_is_carried_out_when_the_time_is_over() -> None:
     removed[0] = True
     over = Meter(0, Clock(0))
     emptying = Emptying(setting.trial, setting.movable, before, over, pins=True)
-    emptied = emptying.of(Layout(counts, removed), setting.removable.cost)
+    with old_left_alone():
+        emptied = emptying.of(Layout(counts, removed), setting.removable.cost)
     assert emptied.removed.tolist() == [True, False]
     assert emptied.moves == 1

@@ -104,7 +104,7 @@ def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
 
 def test_every_fix_works_on_fresh_clusters() -> None:
     """The same of clusters of the wider generator; pods that a controller lacks are in no manifest."""
-    for seed in seeds.seeds(6):
+    for seed in seeds.seeds(3):
         objects = wide.draw(seed, "solve").objects
         case = {"cluster": {"items": objects}, "preemption": True}
         with suppress(InputError):

@@ -66,7 +66,7 @@ def test_what_comes_to_the_same_is_tried_once(made: Counter[str]) -> None:
     assert not made["repeated"]
 
 
-@pytest.mark.parametrize("preemption", [True, False])
+@pytest.mark.parametrize("preemption", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_shared_states_give_the_same_answers(preemption: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many fixes, in the same order, as where every trial has a state of its own and nothing is kept."""
     snapshot = _hopeless("ab", preemption=preemption)

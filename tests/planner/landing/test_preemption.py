@@ -182,7 +182,7 @@ def test_waves_look_at_pods_that_end_late() -> None:
 
 def test_fresh_plans_against_every_order_and_linger() -> None:
     """Tiny clusters with priorities: nothing is preempted, nothing stays pending, nothing lands elsewhere."""
-    for seed in seeds.seeds(6):
+    for seed in seeds.seeds(3):
         objects = preempting.draw(seed).objects
         words: Any = random.Random(seed).choice(({}, {"evict_only": True}, {"cordon": True}))
         plan = rebalance(Cluster.from_objects(objects), time_limit=1, explain=False, **words)

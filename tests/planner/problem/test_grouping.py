@@ -23,7 +23,7 @@ def key(template: Template) -> object:
 @pytest.mark.parametrize("number", seeds.given_and_fresh(6))
 def test_with_more_pods_only_those_are_looked_at(number: int | None) -> None:
     """Whatever the first pods are, the templates and their numbers are those of a fresh start."""
-    for seed in [number] if number is not None else seeds.seeds(30):
+    for seed in [number] if number is not None else seeds.seeds(15):
         found = Cluster.from_objects(tiny(seed))
         for first in range(len(found.pods) + 1):
             before = Problem(replace(found, pods=found.pods[:first]))
@@ -35,7 +35,7 @@ def test_with_more_pods_only_those_are_looked_at(number: int | None) -> None:
 @pytest.mark.parametrize("number", seeds.given_and_fresh(6))
 def test_of_pods_seen_before_templates_are_the_same(number: int | None) -> None:
     """With pods gone from anywhere and others new, templates and their numbers are those of a fresh start."""
-    for seed in [number] if number is not None else seeds.seeds(30):
+    for seed in [number] if number is not None else seeds.seeds(15):
         found = Cluster.from_objects(tiny(seed))
         for gone in range(len(found.pods)):
             changed = found.pods[gone].model_copy(update={"status": PodStatus()})

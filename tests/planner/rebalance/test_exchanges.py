@@ -106,17 +106,17 @@ def test_small_clusters_without_room_are_repaired() -> None:
         assert not stages["moves"].proved or stages["hardExcess"].proved
 
 
-@pytest.mark.parametrize("seed", [7, 18])
+@pytest.mark.parametrize("seed", [pytest.param(7, marks=pytest.mark.long), 18])
 def test_chains_come_before_the_exact_model(seed: int) -> None:
     """What went wrong: five and three pods stayed too many, where chains repair everything."""
     assert rebalance(cluster(*tight(seed)), time_limit=60).after.hard_excess == 0
 
 
-@pytest.mark.parametrize("seed", [100, 103, 104, None])
+@pytest.mark.parametrize("seed", [100, None])
 def test_no_plan_has_more_moves_than_allowed(seed: int | None) -> None:
     """What went wrong: exchanges went on beyond the limit, and left less than was proved to be possible."""
     found = cluster(*tight(seeds.fresh() if seed is None else seed))
     for most in (1, 2):
-        plan = rebalance(found, max_moves=most, time_limit=10)
+        plan = rebalance(found, max_moves=most, time_limit=5)
         assert len(plan.steps) <= most
         assert wrong_in(found, plan) == []

@@ -24,6 +24,9 @@ Case = dict[str, Any]
 RECORDED = Path(__file__).parents[2] / "data" / "rebalance" / "rebalance.jsonl.gz"
 UPSTREAM = Path(__file__).parents[4] / "shared" / "upstream" / "descheduler_topology_spread.json"
 
+#: Those that take longest.
+SECONDS_EACH = ("outage-901", "tight-901", "tight-902")
+
 
 def recorded() -> list[Case]:
     """The nine clusters."""
@@ -64,7 +67,7 @@ def on(problem: Problem, place: Place, number: int) -> bool:
 def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int | None = None, soft: bool = False) -> list[str]:
     """What deviates from the plan, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
-    orders = seeds.tries(4) if orders is None else orders
+    orders = seeds.tries(2) if orders is None else orders
     stage = EvictionTimeline(problem, [landing.move.pod for wave in waves for landing in wave])
     return [
         f"{line} (seed {seed})"
@@ -85,7 +88,11 @@ def _on(pod: Pod, node: str) -> Pod:
     return found
 
 
-@pytest.mark.parametrize("case", recorded(), ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.long] * (case["name"] in SECONDS_EACH)) for case in recorded()],
+    ids=lambda case: case["name"],
+)
 def test_recorded_clusters_are_repaired_with_the_fewest_moves(case: Case) -> None:
     """No excess, no pod pending, proved minimal, and never more moves than Descheduler's evictions."""
     cluster = Cluster.from_objects(case["cluster"]["items"])

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from models import Cluster
 from planner import rebalance
 from tests.builders import cluster, node, pod, spread
@@ -29,6 +31,7 @@ def test_two_evictions_end_alike_where_one_may_end_in_two_ways() -> None:
     assert wrong_in(there, plan) == []
 
 
+@pytest.mark.long
 def test_other_replicas_go_first_where_a_zone_cannot_spare_the_one_that_is_too_many() -> None:
     """No zone may have more excess while a pod is away, so other evictions come before those that repair."""
     there = recorded_like(105, "tight")

@@ -44,6 +44,7 @@ def test_unscheduled_moves_go_first_unless_that_leaves_many_more(
     assert (firsts[0], firsts[1] == set(), firsts[2] == set()) == (set(), False, given_up)
 
 
+@pytest.mark.long
 def test_one_move_a_wave_is_planned_when_the_time_is_over() -> None:
     """What waves of several moves leave over was left, although one after the other could move."""
     given = lopsided(5002, "outage")

@@ -24,7 +24,7 @@ RECORDED = Path(__file__).parents[3] / "data" / "rebalance" / "rebalance.jsonl.g
 UPSTREAM = Path(__file__).parents[5] / "shared" / "upstream" / "descheduler_topology_spread.json"
 SEEDS = (None, *range(1, 31))
 #: So many draws have to be alike, in a quick run, where every draw ends as recorded.
-ALIKE = tries(6)
+ALIKE = tries(3)
 #: Where every draw ends as recorded.
 ALWAYS = {"rebalance-901", "mixed-60015", "mixed-60019"}
 

@@ -48,7 +48,7 @@ def waits(ended: Ended) -> list[float]:
 @pytest.mark.parametrize("spec", ONE_BY_ONE, ids=lambda spec: " ".join(map(str, spec.values()))[:40])
 def test_the_next_pod_waits_until_one_is_available(spec: dict[str, Any]) -> None:
     """Whatever is drawn: no pod goes, and none follows, before the last one has been ready so long."""
-    for seed in (None, *seeds.seeds(5)):
+    for seed in (None, *seeds.seeds(3)):
         ended = rolled(SECONDS, seed, **spec)
         assert ended.at_rest
         assert ended.runs[0].completes(ended.simulation)
