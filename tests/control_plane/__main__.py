@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--claims", action="store_true", help="with devices that are allocated")
     asked = parser.parse_args()
     wrong = 0
-    with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane, Api(plane) as api:
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane, Api(plane.kubeconfig) as api:
         wake(api)
         for seed in range(asked.seed, asked.seed + asked.clusters):
             began = time.monotonic()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from tests.e2e.control_plane import ControlPlane, Manifest
+Manifest = dict[str, Any]
 
 #: Where the objects of a kind live: the group's path, the plural, and whether they have a namespace.
 PATHS = {
@@ -35,8 +35,8 @@ PATHS = {
 class Api:
     """One connection to an API server, as the administrator of its kubeconfig."""
 
-    def __init__(self, plane: ControlPlane) -> None:
-        read = json.loads(Path(plane.kubeconfig).read_text())
+    def __init__(self, kubeconfig: Path) -> None:
+        read = json.loads(kubeconfig.read_text())
         server = urlsplit(read["clusters"][0]["cluster"]["server"])
         self._token = read["users"][0]["user"]["token"]
         context = ssl._create_unverified_context()
@@ -57,11 +57,35 @@ class Api:
         return found
 
     def _ask(self, method: str, path: str, body: Manifest | None, kind: str) -> tuple[int, Manifest]:
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
-        self._line.request(method, path, None if body is None else json.dumps(body), headers)
-        answer = self._line.getresponse()
+        answer = self._answer(method, path, body, kind)
         found: Manifest = json.loads(answer.read())
         return answer.status, found
+
+    def _answer(self, method: str, path: str, body: Manifest | None, kind: str) -> http.client.HTTPResponse:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        try:
+            self._line.request(method, path, None if body is None else json.dumps(body), headers)
+            return self._line.getresponse()
+        except (OSError, http.client.HTTPException):
+            # The next request gets a connection of its own.
+            self._line.close()
+            raise
+
+    def try_to(self, method: str, path: str, body: Manifest) -> None:
+        """Ask for a change, whatever the server says."""
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        self._ask(method, path, body, kind)
+
+    def watch(self, path: str) -> Iterator[tuple[str, Manifest]]:
+        """What happens to objects, those that are there now first, until the server ends it."""
+        listed = self.call("GET", path)
+        for item in listed["items"]:
+            yield "ADDED", item
+        since = f"{path}?watch=1&resourceVersion={listed['metadata']['resourceVersion']}"
+        with self._answer("GET", since, None, "application/json") as lines:
+            for event in map(json.loads, lines):
+                yield event["type"], event["object"]
+        self._line.close()
 
     def create(self, item: Manifest) -> Manifest:
         """The object as it is once admission has seen it."""

@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--draws", type=int, default=300)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane, Api(plane) as api:
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane, Api(plane.kubeconfig) as api:
         wake(api)
         theirs = list(real(api, asked.runs))
     ours = list(drawn(asked.draws))

@@ -21,7 +21,7 @@ from tests.e2e.control_plane import ControlPlane
 @pytest.fixture
 def api(live: ControlPlane) -> Iterator[Api]:
     """A line to a fresh control plane."""
-    with Api(live) as line:
+    with Api(live.kubeconfig) as line:
         wake(line)
         yield line
 

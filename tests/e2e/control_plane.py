@@ -11,6 +11,7 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -147,10 +148,18 @@ def running(home: Path, settings: Mapping[str, str] | None = None) -> Iterator[C
     assert script is not None, "there is no ../shared/control-plane"
     with contextlib.ExitStack() as claims:
         process, told = _started(script, home, {**os.environ, **(settings or {})}, claims)
-        try:
-            yield ControlPlane(home, Path(told[0]), Path(told[1]).parent)
-        finally:
-            _end(process)
+        claims.callback(_end, process)
+        plane = ControlPlane(home, Path(told[0]), Path(told[1]).parent)
+        claims.callback(_end, _kubelets(plane))
+        yield plane
+
+
+def _kubelets(plane: ControlPlane) -> subprocess.Popen[str]:
+    """Kubelets that watch, in place of those of cluster.py, which are halted until the end."""
+    told = (plane.kubeconfig.parent / "pids").read_text().split()
+    os.kill(int(told[told.index("kubelets") - 1]), signal.SIGSTOP)
+    command = [sys.executable, "-m", "tests.e2e.kubelets", str(plane.kubeconfig)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=_ROOT, start_new_session=True)
 
 
 def _started(

@@ -86,7 +86,7 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
         home.mkdir()
         self._number += 1
         plane = self._stack.enter_context(running(home))
-        with Api(plane) as api:
+        with Api(plane.kubeconfig) as api:
             self._kinds = list(_kinds(api))
             self._empty = self._at_rest(api)
         return plane
@@ -118,7 +118,7 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
     def _is_cleared(self, plane: ControlPlane) -> bool:
         """Delete what the last story left; False where that is not enough, or takes too long."""
         ends = time.monotonic() + _CLEAR_SECONDS
-        with Api(plane) as api:
+        with Api(plane.kubeconfig) as api:
             while time.monotonic() < ends:
                 found = {one.path: one for one in self._all(api)}
                 if any(path not in found or found[path].version != was for path, was in self._empty.items()):
