@@ -1,7 +1,7 @@
 """Kubelets for a control plane: a bound pod becomes Running and Ready, one that is told to go goes.
 
-The stand-in that comes with the control plane lists all pods ten times a second, which is most of the work of a
-small cluster.  This one watches them, and goes by the same annotations: `stand-in/ready-after` and
+The stand-in that comes with the control plane lists all pods ten times a second, which is most of what a
+small cluster does.  This one watches them, and goes by the same annotations: `stand-in/ready-after` and
 `stand-in/linger` in seconds, and `stand-in/never-ready`.  It ends with its standard input.
 """
 
