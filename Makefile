@@ -23,10 +23,10 @@ setup: $(READY)  ## .venv with the pinned dependencies and `planner` in it
 demo: $(READY)  ## What kube-scheduler does with the pending pods of a small cluster
 	$(BIN)/planner simulate -f $(DEMO)
 
-test: $(READY)  ## All tests, on all cores, two minutes; TESTS=path runs some of them
+test: $(READY)  ## All tests but the long ones, on all cores, some minutes; TESTS=path runs all of a file
 	$(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
-long: $(READY)  ## The same, each random test with EFFORT=20 times as many draws; the better part of an hour
+long: $(READY)  ## All tests, the random ones with EFFORT=20 times as many draws; the better part of an hour
 	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
 # Twice as many at a time as there are processors: most of the time they wait for a cluster.

@@ -1,6 +1,7 @@
 """The commands; what they need is imported when they run, so that `--help` is there at once."""
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -62,6 +63,10 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         # End as other tools do when `| head` has seen enough.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a locale has no sign for is printed as its number.
+            stream.reconfigure(errors="backslashreplace")
     # Nearly all that is made stays to the end: looking through it again and again, and once more
     # at the end, takes a third of the time of a small command.
     gc.set_threshold(100_000, 50, 50)

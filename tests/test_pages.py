@@ -30,7 +30,11 @@ def commands(page: Path, language: str) -> list[str]:
 
 
 def planner_commands() -> Iterator[object]:
-    """Every `planner ...` of every dialogue, and the exit codes that it may have: one, where one is shown."""
+    """Every `planner ...` of every dialogue, and the exit codes that it may have: one, where one is shown.
+
+    A quick run has every third.
+    """
+    number = 0
     for page in pages():
         for language, block in BLOCK.findall(page.read_text()):
             parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] if language == "console" else []
@@ -39,7 +43,9 @@ def planner_commands() -> Iterator[object]:
                 if after.startswith("echo $?\n"):
                     codes = {int(after.split()[-1])}
                 if command.startswith("planner "):
-                    yield pytest.param(command, codes, id=f"{page.relative_to(ROOT)}: {command}")
+                    marks = [pytest.mark.long] * (number % 3 > 0)
+                    number += 1
+                    yield pytest.param(command, codes, id=f"{page.relative_to(ROOT)}: {command}", marks=marks)
 
 
 @pytest.mark.parametrize(("command", "codes"), [*planner_commands()])

@@ -175,7 +175,7 @@ class Budgets:
                     expected.add(budget, pod)
                     healthy[budget] += _is_healthy(pod)
         return [
-            (healthy[number], _desired(budget, expected.of(number, budget)))
+            (healthy[number], desired(budget, expected.of(number, budget)))
             if budget.status is None
             else (budget.status.current_healthy, budget.status.desired_healthy)
             for number, budget in enumerate(self.budgets)
@@ -190,7 +190,7 @@ def _labels_asked(selector: LabelSelector) -> Iterable[Label | None]:
     return [None]
 
 
-def _desired(budget: PodDisruptionBudget, pods: int) -> int:
+def desired(budget: PodDisruptionBudget, pods: int) -> int:
     """How many pods the budget wants to be healthy."""
     spec = budget.spec
     if spec.max_unavailable is not None:

@@ -176,7 +176,7 @@ def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:
         for b in case.problem.pods[pod].spec.host_ports()
         if any(clash(a, b) for a in mine)
     }
-    ports = ", ".join(sorted(f"{protocol} {port}" for _, protocol, port in taken))
+    ports = ", ".join(sorted({f"{protocol} {port}" for _, protocol, port in taken}))
     if holders and len(holders) <= case.static.effort.most_victims:
         name = case.problem.nodes.names[node]
         yield delete(case, sorted(holders, key=case.worth), f"free host port {ports} on node {name}: ")

@@ -181,15 +181,21 @@ class Claims:
         waiting = [claim for claim in found if not self.is_bound(claim) and self.waits(claim)]
         return sorted(waiting, key=lambda claim: claim.spec.resources.requests.get("storage", 0))
 
+    def open_claims(self, pod: Pod) -> list[PersistentVolumeClaim]:
+        """The waiting claims of a pod for which nothing is decided yet, smallest first."""
+        return [
+            claim
+            for claim in self.unbound(pod)
+            if claim.key not in self._given and self.selected_node(claim) is None
+        ]
+
     def choose(self, pod: Pod, node: int) -> list[VolumeChoice]:
         """What each waiting claim of a pod would get on a node."""
-        return list(self._choose(self.unbound(pod), node))
+        return list(self._choose(self.open_claims(pod), node))
 
     def _choose(self, waiting: list[PersistentVolumeClaim], node: int) -> Iterator[VolumeChoice]:
         taken: set[str] = set()
         for claim in waiting:
-            if self.selected_node(claim) is not None or claim.key in self._given:
-                continue
             reaching = (v.name for v in self.candidates(claim) if self.reachable(v)[node])
             volume = next((name for name in reaching if name not in taken), None)
             if volume is not None:

@@ -13,6 +13,8 @@ from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from planner.documents.explanation import FixChange
+from planner.eviction.budgets import desired
+from planner.eviction.expected_pods import ExpectedPods
 from planner.whatif.scaling import scale
 
 #: A cluster that is only made when it is asked for.
@@ -64,7 +66,7 @@ def _uncounted(budget: PodDisruptionBudget) -> PodDisruptionBudget:
 def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixChange]]:
     """A budget that allows one pod more to be away."""
     for budget in cluster.pod_disruption_budgets:
-        found = _one_more_away(budget) if budget.covers(pod) else None
+        found = _one_more_away(cluster, budget) if budget.covers(pod) else None
         if found is None:
             continue
         field, number = found
@@ -80,18 +82,34 @@ def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixCha
         )
 
 
-def _one_more_away(budget: PodDisruptionBudget) -> tuple[str, int] | None:
+def _one_more_away(cluster: Cluster, budget: PodDisruptionBudget) -> tuple[str, int] | None:
     """The field of a budget and the number with which one pod more may be away; None where there is none.
 
-    In place of a percentage comes the number that it amounts to now, as far as the controller has told it.
+    In place of a percentage comes the number that it amounts to now.
     """
     wanted, most, status = budget.spec.min_available, budget.spec.max_unavailable, budget.status
-    if wanted is not None:
-        now = wanted if isinstance(wanted, int) else status and status.desired_healthy
-        return ("minAvailable", now - 1) if now else None
+    if most is None:
+        kept = wanted if isinstance(wanted, int) else _kept(cluster, budget)
+        return ("minAvailable", kept - 1) if kept else None
     if isinstance(most, int):
         return "maxUnavailable", most + 1
-    return None if status is None else ("maxUnavailable", status.expected_pods - status.desired_healthy + 1)
+    away = _expected(cluster, budget) if status is None else status.expected_pods
+    return "maxUnavailable", away - _kept(cluster, budget) + 1
+
+
+def _kept(cluster: Cluster, budget: PodDisruptionBudget) -> int:
+    """How many pods a budget keeps: as its controller has told, or else would."""
+    if budget.status is not None:
+        return budget.status.desired_healthy
+    return desired(budget, _expected(cluster, budget))
+
+
+def _expected(cluster: Cluster, budget: PodDisruptionBudget) -> int:
+    expected = ExpectedPods(cluster)
+    for pod in cluster.pods:
+        if budget.covers(pod):
+            expected.add(0, pod)
+    return expected.of(0, budget)
 
 
 def _with_budget(cluster: Cluster, budget: PodDisruptionBudget, field: str, number: int) -> Cluster:

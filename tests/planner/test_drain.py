@@ -304,3 +304,17 @@ def test_new_nodes_are_spread_over_the_zones_of_the_drained() -> None:
     plan = drained(running(web(2), ["a1", "b1"], *zones("ab")), "a1", "b1", surge=3)
     assert plan.surge == ("a1-1", "a1-2", "b1-1")
     assert plan.after.pending == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered"),
+    [({"maxUnavailable": "1%"}, {"maxUnavailable": 2}), ({"minAvailable": "100%"}, {"minAvailable": 2})],
+)
+def test_a_percentage_is_counted_where_no_controller_has(
+    asked: dict[str, str], offered: dict[str, int]
+) -> None:
+    """What went wrong: without a status no budget was tried, and it was said that none helps."""
+    objects = running(web(3, constraints=[]), ["a1", "a1", "a1"], *zones("a"))
+    (row,) = drained([*objects, budget(**asked)], "a1").blocked
+    patches = [change.patch for found in row.pods for fix in found.fixes for change in fix.changes]
+    assert {"spec": offered} in patches

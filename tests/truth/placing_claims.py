@@ -15,6 +15,7 @@ from planner.scheduler.scheduler import Scheduler
 from tests.truth import placing
 from tests.truth.digits import State, whereabouts
 from tests.truth.final import FinalPlacing
+from tests.truth.final_volumes import lacks_volumes
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.oracle import Oracle
@@ -37,6 +38,8 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     tiny = TinyCluster(case.objects)
     search = FinalPlacing(tiny)
     claims = any(item["kind"] == "PersistentVolumeClaim" for item in case.objects)
+    if claims and not any(profile.off for profile in tiny.profiles.values()):
+        yield from _final_with_claims(case, cluster, plan)
     if claims or not search.is_searched:
         found.complete = False
         return
@@ -48,6 +51,18 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     for finding in compare(stages, values, best, (str(tiny.places(truth.best)),)):
         if truth.complete or finding.fault != "beyond":
             yield finding
+
+
+def _final_with_claims(case: Case, cluster: Cluster, plan: PlacementPlan) -> Iterator[Finding]:
+    """Claims without a volume, and proofs that a sequence which also stands in the end refutes."""
+    node_of = {step.pod: step.node for step in plan.steps if step.node}
+    if lacks_volumes(case.objects, node_of):
+        yield Finding("invalid", f"no choice of volumes serves {node_of}")
+    sequence = solve(cluster, effort=case.effort)
+    stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
+    reached = [stage.value for stage in sequence.objective if stage.name.startswith(PODS_PLACED)]
+    if plan.status == "Optimal" and sequence.verdicts.final_state and reached > [s.value for s in stages]:
+        yield Finding("false", f"a sequence leads to {reached}, which stands: {sequence.steps}")
 
 
 def judge_with_claims(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:

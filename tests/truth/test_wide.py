@@ -91,6 +91,14 @@ def test_what_large_batches_are_told_is_true(path: str) -> None:
         assert not found.faults.keys() & CORRECT, f"seed {seed}: {found.findings}"
 
 
+def test_final_states_have_volumes_for_all_claims() -> None:
+    """Claims that share volumes, and pods that share claims."""
+    cases = (wide.draw(seed, "solve --final-state") for seed in seeds.seeds(20))
+    for case in filter(wide.has_claims, cases):
+        found = judge(case)
+        assert not found.faults.keys() & CORRECT, f"seed {case.seed}: {found.findings}"
+
+
 def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planner that leaves a pod out, and says that this is proved, is found out with volumes as well."""
     from tests.truth import placing_claims

@@ -1,4 +1,7 @@
-"""Volumes of every kind: bound, waiting, shared, of one pod alone, zonal, limited, ephemeral, of the node."""
+"""Volumes of every kind: bound, waiting, shared, of one pod alone, zonal, limited, ephemeral, of the node.
+
+What is shared is made, or is there and only to be chosen.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ _KINDS = (
     "limited",
     "ephemeral",
     "local",
+    "common",
+    "common",
 )
 
 
@@ -50,9 +55,11 @@ def volumes(chance: random.Random, objects: list[Object], _: str) -> None:
         kind = chance.choice(kinds)
         shared = f"c{claims}"
         for pod in pods:
-            name = shared if kind in ("shared", "alone") else f"c{claims}"
+            name = shared if kind in ("shared", "alone", "common") else f"c{claims}"
             claims += 1
             _give(chance, objects, pod, kind, name)
+            if kind == "common" and chance.random() < 0.3:
+                _give(chance, objects, pod, chance.choice(("common", "waiting")), f"c{claims}-2")
 
 
 def _zones(chance: random.Random, mode: str) -> Object:
@@ -63,7 +70,7 @@ def _zones(chance: random.Random, mode: str) -> Object:
 
 
 def _give(chance: random.Random, objects: list[Object], pod: Object, kind: str, claim: str) -> None:
-    volume: Object = {"name": "data"}
+    volume: Object = {"name": "data" if not pod["spec"].get("volumes") else "more"}
     space = pod["metadata"]["namespace"]
     if kind == "local":
         volume |= chance.choice(({"emptyDir": {}}, {"hostPath": {"path": "/x"}}))
@@ -93,14 +100,15 @@ def _give(chance: random.Random, objects: list[Object], pod: Object, kind: str, 
             if kind == "shared"
             else "ReadWriteOnce"
         )
-        storage = "local" if kind == "waiting" else "made"
+        storage = "local" if kind == "waiting" or (kind == "common" and chance.random() < 0.8) else "made"
         made = _add_claim(objects, claim, space, storage, mode) or _unbound(objects, claim, pod)
         if made is not None and (pod["spec"].get("nodeName") or kind in ("bound", "limited")):
             _bind(objects, made, pod, chance)
-        elif made is not None and kind == "waiting" and chance.random() < 0.85:
-            _volume(
-                objects, f"v-{claim}", "local", mode, chance.choice((HOST, ZONE)), _values(chance, objects)
-            )
+        elif made is not None and kind in ("waiting", "common") and chance.random() < 0.85:
+            for number in range(chance.randint(1, 2) if kind == "common" else 1):
+                values = _values(chance, objects)
+                name = f"v-{claim}-{number}" if number else f"v-{claim}"
+                _volume(objects, name, "local", mode, chance.choice((HOST, ZONE)), values)
     pod["spec"].setdefault("volumes", []).append(volume)
 
 

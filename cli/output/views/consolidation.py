@@ -99,7 +99,7 @@ def _waves(document: ConsolidationPlan) -> Iterator[Block]:
     if len({step.wave for step in document.steps}) > 1:
         yield Sentence(
             "The nodes that go are cordoned first. A wave waits until the pods of the one before are ready "
-            "again: no workload has more than one replica down, nor more than its budgets allow."
+            "again: of no workload it evicts more than one replica, nor more than its budgets allow."
         )
 
 

@@ -91,7 +91,8 @@ def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
 
 def _fixes(row: BlockedNode | StayingPod, fixes: Sequence[Fix], page: Page) -> Iterator[Block]:
     if not fixes and row.reason == "Budget":
-        yield Sentence("Neither one more replica nor a budget that lets one more pod go frees it.", indent=2)
+        helps = "frees the node" if isinstance(row, BlockedNode) else "changes that"
+        yield Sentence(f"Neither one more replica nor a budget that lets one more pod go {helps}.", indent=2)
     for number, fix in enumerate(fixes, start=1):
         yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)
 

@@ -7,8 +7,10 @@ reaches the node, or a class that provisions one there.  CSIStorageCapacity is n
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +22,9 @@ from planner.problem.templates import Template
 from planner.problem.volume_claims import Claims, ClaimUse, claims_of
 from planner.state.state import State
 
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
+
 _CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 _NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"
 _LOST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -27,6 +32,16 @@ _UNSEEN = "unknown: persistentvolumes may not be listed"
 _CLASS_UNSEEN = "unknown: storageclasses may not be listed"
 _IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 _REASONS = {1: _CONFLICT, 2: _NOTHING_TO_BIND, 4: _LOST}
+
+
+@dataclass(frozen=True, eq=False)
+class _Volumes:
+    """Free volumes, as many as they are, that the same claims may get and the same nodes reach."""
+
+    name: str
+    claims: frozenset[str]
+    reach: Mask
+    volumes: int
 
 
 class VolumeBinding(Filter):
@@ -85,6 +100,51 @@ class VolumeBinding(Filter):
         shared = any(self._users[claim.key] > 1 for claim in claims.unbound(template.pod))
         fits = claims.fits_each(template.pod) if shared else claims.fits(template.pod)
         return where_accepted(self._judged(template, fits))
+
+    def encode(self, x: Counts) -> None:
+        """A waiting claim gets one volume, and all its pods come where that is reachable.
+
+        Which nodes will reach a provisioned one is not known: its pods may come wherever the class makes one.
+        Cells of several nodes say nothing of single volumes.
+        """
+        claims, users = self.state.claims, dict[str, dict[int, int]]()
+        waiting: dict[str, PersistentVolumeClaim] = {}
+        for template in x.judged() if x.cells.single else ():
+            for claim in claims.open_claims(template.pod):
+                waiting[claim.key] = claim
+                users.setdefault(claim.key, {})[template.index] = 1
+        groups = list(self._alike(waiting.values()))
+        for group in groups:
+            if len(group.claims) > group.volumes:
+                takers = [x.start((self.name, key, group.name)) for key in sorted(group.claims)]
+                x.require(sum(takers) <= group.volumes)
+        for key, claim in waiting.items():
+            options = [
+                (x.start((self.name, key, group.name)), group.reach)
+                for group in groups
+                if key in group.claims
+            ]
+            options.append((x.start((self.name, key)), claims.provisionable(claim)))
+            x.require(sum(chosen for chosen, _ in options) <= 1)
+            reached = defaultdict[tuple[int, ...], list[int]](list)
+            for node in x.reached(users[key]):
+                reached[tuple(n for n, (_, reach) in enumerate(options) if reach[node])].append(node)
+            for able, nodes in reached.items():
+                comes = x.any_there((self.name, key, able), users[key], nodes)
+                if comes is not None:
+                    x.require_if(comes, sum(options[number][0] for number in able) >= 1)
+
+    def _alike(self, waiting: Iterable[PersistentVolumeClaim]) -> Iterator[_Volumes]:
+        """The free volumes, those together that are alike for all these claims."""
+        claims, suited = self.state.claims, defaultdict[str, list[str]](list)
+        for claim in waiting:
+            for volume in claims.candidates(claim):
+                suited[volume.name].append(claim.key)
+        alike = defaultdict[tuple[bytes, tuple[str, ...]], list[str]](list)
+        for name, keys in suited.items():
+            alike[claims.reachable(claims.volumes[name]).tobytes(), tuple(keys)].append(name)
+        for (_, same), names in alike.items():
+            yield _Volumes(names[0], frozenset(same), claims.reachable(claims.volumes[names[0]]), len(names))
 
     def _bound(self, template: Template) -> Iterator[PersistentVolumeClaim]:
         claims = self.state.claims

@@ -1,0 +1,68 @@
+"""Claims that wait for their first pod: each gets one volume, which has to reach all pods that use it."""
+
+import pytest
+
+from models import Cluster
+from planner import solve
+from tests.builders import ZONE, Object, claim, cluster, node, pod, storage_class, volume
+from tests.truth.final_volumes import lacks_volumes
+
+
+def zonal(*objects: Object) -> Cluster:
+    """A node in each of two zones, and a class whose volumes are there already."""
+    return cluster(node("a1", zone="a"), node("b1", zone="b"), storage_class("local"), *objects)
+
+
+def user(name: str, *claims: str, zone: str = "") -> Object:
+    """A pod of these claims, in a zone if one is named."""
+    return pod(name, claims=[*claims], node_selector={ZONE: zone} if zone else {})
+
+
+@pytest.mark.parametrize("final_state", [True, False])
+def test_a_claim_is_in_one_place(final_state: bool) -> None:
+    """What went wrong: the final state of two pods that share a claim had them in two zones."""
+    found = zonal(
+        claim("shared"),
+        *(volume(f"v-{zone}", [zone]) for zone in "ab"),
+        *(user(f"p-{zone}", "shared", zone=zone) for zone in "ab"),
+    )
+    plan = solve(found, final_state=final_state)
+    assert (len(plan.steps), plan.status) == (1, "Optimal")
+    assert not any("could stand" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("volumes", [1, 2])
+def test_a_volume_belongs_to_one_claim(volumes: int) -> None:
+    """As many of three pods with claims of their own as there are volumes."""
+    found = zonal(
+        *(volume(f"v{number}", ["a"]) for number in range(volumes)),
+        *(item for number in range(3) for item in (claim(f"c{number}"), user(f"p{number}", f"c{number}"))),
+    )
+    plan = solve(found, final_state=True)
+    assert (len(plan.steps), plan.status) == (volumes, "Optimal")
+    assert {step.node for step in plan.steps} == {"a1"}
+
+
+def test_a_third_pod_wants_what_two_have_apart() -> None:
+    """Of a pod for each of two claims, in opposite zones, and one with both, two have a place."""
+    users = (user("p1", "c1", zone="a"), user("p2", "c2", zone="b"), user("both", "c1", "c2"))
+    found = zonal(claim("c1"), claim("c2"), volume("v1", ["a"]), volume("v2", ["b"]), *users)
+    assert len(solve(found, final_state=True).steps) == 2
+
+
+def test_a_provisioned_volume_may_be_reachable_from_anywhere() -> None:
+    """Nothing is known of a volume that is still to be made."""
+    made = storage_class("local", "csi.example.com")
+    users = (user(f"p-{zone}", "shared", zone=zone) for zone in "ab")
+    found = cluster(node("a1", zone="a"), node("b1", zone="b"), made, claim("shared"), *users)
+    assert len(solve(found, final_state=True).steps) == 2
+
+
+def test_the_truth_notices_a_claim_in_two_places() -> None:
+    """What random clusters are held against: the two pods of a claim on one node, or on two."""
+    nodes = [node("a1", zone="a"), node("b1", zone="b")]
+    volumes = [volume(f"v-{zone}", [zone]) for zone in "ab"]
+    users = [user(f"p{number}", "shared") for number in range(2)]
+    shared = [*nodes, storage_class("local"), claim("shared"), *volumes, *users]
+    assert not lacks_volumes(shared, {"default/p0": "a1", "default/p1": "a1"})
+    assert lacks_volumes(shared, {"default/p0": "a1", "default/p1": "b1"})
