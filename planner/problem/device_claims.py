@@ -118,9 +118,8 @@ class DeviceClaims:
 
     def notes(self, pending: Iterable[Pod]) -> Iterator[str]:
         """One note about all pods that are left undecided because their devices are not allocated."""
-        waiting = [
-            (pod.key, claim) for pod in pending if pod.spec.resource_claims for claim in self.unallocated(pod)
-        ]
+        looked_at = (pod for pod in pending if pod.spec.resource_claims and self.waits_for(pod) is None)
+        waiting = [(pod.key, claim) for pod in looked_at for claim in self.unallocated(pod)]
         if waiting:
             pods = len({pod for pod, _ in waiting})
             named = ", ".join(f"{pod}: {claim}" for pod, claim in waiting[:_MOST_NAMED])

@@ -126,9 +126,11 @@ def test_a_claim_without_devices_leaves_the_pod_undecided() -> None:
     ],
 )
 def test_pods_that_are_not_looked_at(objects: list[Object], words: str) -> None:
-    """The program waits for the claim without a word; so does the planner, and says for what."""
-    found = decide(*objects, claiming("one"))
+    """The program waits for the claim without a word; so does the planner, and says for what, and no more."""
+    simulation = simulate(cluster(node("n1"), device_class(), *objects, claiming("one")))
+    (found,) = simulation.decisions
     assert (found.node, found.message) == (None, f"not looked at: {words}")
+    assert not any("left undecided" in note for note in simulation.notes)
 
 
 def test_a_claim_takes_256_pods() -> None:
