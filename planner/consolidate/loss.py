@@ -24,6 +24,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
+from planner.scheduler.profile import profiles_of
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
 from planner.whatif.jobs import failing
@@ -139,7 +140,11 @@ class _PodsByLoss(NamedTuple):
 
 
 def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
-    """What becomes of running pods when a domain is lost; of others none may be left, or made again."""
+    """What becomes of running pods when a domain is lost; of others none may be left, or made again.
+
+    What a scheduler without a profile is to place is placed by nobody here, and asks for no room.
+    """
+    schedulers = profiles_of(problem.cluster.scheduler_config)
     going, again, stays = list[int](), list[int](), list[int]()
     jobs = JobDisruptions(problem.cluster, LOST)
     running = np.flatnonzero(problem.node_of >= 0).tolist()
@@ -149,8 +154,8 @@ def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
         if job is not None and job.key in may_fail:
             # It may end with its Job, wherever it is.
             continue
-        goes = goes_with_its_node(problem, pod)
-        if problem.pods[pod].metadata.controller is not None and not goes:
+        found, goes = problem.pods[pod], goes_with_its_node(problem, pod)
+        if found.metadata.controller is not None and found.spec.scheduler_name in schedulers and not goes:
             again.append(pod)
         elif not movable.weights[pod]:
             (going if goes else stays).append(pod)

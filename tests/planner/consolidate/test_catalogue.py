@@ -67,7 +67,7 @@ def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
     """Bounds are never above the truth; what is proved is the truth, with the fewest moves."""
     seed = seeds.fresh() if seed is None else seed
     proved, added = 0, 0
-    for case in few(seed, seeds.tries(3)):
+    for case in few(seed, seeds.tries(6)):
         plan, (cost, moves) = planned(case, pins=True, time_limit=20), with_every_machine(case).least()
         assert plan.cost.bound <= cost <= plan.cost.after, case
         paid = [row.price for row in plan.kept] + [row.price for row in plan.added]
@@ -84,7 +84,7 @@ def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
 def test_machines_may_be_needed_for_room_alone(seed: int | None) -> None:
     """With a reserve no bound is above the cost of all placements tried, some machines holding no pod."""
     seed = seeds.fresh() if seed is None else seed
-    for case in few(seed, seeds.tries(2), most=3):
+    for case in few(seed, seeds.tries(4), most=3):
         plan = planned(case, pins=True, reserve=0.6, time_limit=20)
         cost, _ = with_every_machine(case, 3).least(600)
         assert plan.cost.bound <= cost, (case, plan.cost)
@@ -105,7 +105,7 @@ def test_two_machines_that_cost_less_than_a_node_where_half_stays_free() -> None
 def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: bool) -> None:
     """The cluster with the machines that are added, replayed: nothing pending, no constraint worse."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(2)):
+    for case in cases(seed, seeds.tries(4)):
         plan = planned(case, time_limit=4, pins=pins)
         found = with_added(case.cluster(), plan.added, ROWS, "type")
         assert len(found.nodes) == len(case.zones) + len(plan.added)

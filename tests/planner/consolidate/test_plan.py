@@ -40,7 +40,7 @@ def planned(case: Drawn, **words: object) -> ConsolidationPlan:
 def several(seed: int, *, lopsided: bool = False) -> list[Drawn]:
     """A few tiny clusters, and fewer with some twenty pods."""
     return [
-        *cases(seed, seeds.tries(2), lopsided=lopsided),
+        *cases(seed, seeds.tries(4), lopsided=lopsided),
         *map(crowded, range(seed, seed + seeds.tries(2))),
     ]
 
@@ -101,7 +101,7 @@ def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
     """No plan is below the least cost of all placements; what is proved has it, with the fewest moves."""
     seed = seeds.fresh() if seed is None else seed
     proved = 0
-    for case in cases(seed, seeds.tries(5), lopsided=True):
+    for case in cases(seed, seeds.tries(10), lopsided=True):
         plan, (cost, moves) = planned(case, pins=pins), case.least()
         assert plan.cost.after >= cost
         assert plan.cost.bound <= cost
@@ -117,7 +117,7 @@ def test_what_is_proved_with_a_limit_of_moves_is_the_truth(seed: int | None) -> 
     """The bound is that of plans within the limit, which may be above that of others."""
     seed, dearer = seeds.fresh() if seed is None else seed, 0
     # A limit of one move makes half of the clusters dearer.
-    for case in cases(seed, seeds.tries(5)):
+    for case in cases(seed, seeds.tries(10)):
         plan, (cost, _) = planned(case, pins=True, max_moves=1), case.least(most_moves=1)
         assert plan.max_moves == 1
         assert plan.cost.after >= cost, case
@@ -129,7 +129,7 @@ def test_what_is_proved_with_a_limit_of_moves_is_the_truth(seed: int | None) -> 
 
 def test_the_frontier_is_monotone() -> None:
     """More moves, never a higher cost; the last point is the plan itself, or as cheap."""
-    for case in cases(13, seeds.tries(4)):
+    for case in cases(13, seeds.tries(8)):
         plan = planned(case, curve=True)
         points = [(point.moves, point.cost) for point in plan.frontier]
         assert points == sorted(points)
@@ -139,7 +139,7 @@ def test_the_frontier_is_monotone() -> None:
 
 def test_no_more_moves_than_asked_for() -> None:
     """The limit holds for what is carried out, too."""
-    for case in cases(14, seeds.tries(4)):
+    for case in cases(14, seeds.tries(8)):
         assert len(planned(case, max_moves=1).steps) <= 1
 
 

@@ -55,7 +55,7 @@ def moving(draw: random.Random) -> tuple[TrialCluster, CoupledConstraints, int, 
 def test_a_pin_admits_what_was_predicted_or_is_refused() -> None:
     """Two thousand pins, compared with what the filters answer for a pod with that node affinity."""
     refused = kept = 0
-    for seed in seeds.seeds(60):
+    for seed in seeds.seeds(120):
         draw = random.Random(seed)
         trial, coupled, template, source = moving(draw)
         sure, levels = trial.problem.nodes.none, coupled.counts_on_nodes()

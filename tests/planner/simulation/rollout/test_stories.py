@@ -29,7 +29,7 @@ def test_98215_a_restart_leaves_a_node_without_a_replica() -> None:
     nodes = [node(f"node-{number}") for number in (1, 2, 3)]
     objects = running(web(5, constraints=[constraint]), [f"node-{n}" for n in (1, 2, 3, 1, 2)], *nodes)
     before = Cluster.from_objects(objects)
-    found = rollout(before, manifests(web(5, constraints=[constraint])), restart=True, replays=tries(13))
+    found = rollout(before, manifests(web(5, constraints=[constraint])), restart=True, replays=tries(25))
     assert found.completes
     assert (3, 2, 0) in sizes(found, HOST)
     assert found.replays.held < found.replays.runs
@@ -38,7 +38,7 @@ def test_98215_a_restart_leaves_a_node_without_a_replica() -> None:
         before,
         manifests(web(5, constraints=[{**constraint, **BY_REVISION}])),
         restart=True,
-        replays=tries(13),
+        replays=tries(25),
     )
     assert mended.replays.held == mended.replays.completed == mended.replays.runs
     assert set(sizes(mended, HOST)) == {(2, 2, 1)}
@@ -48,10 +48,10 @@ def test_105661_a_rollout_of_right_decisions_ends_lopsided() -> None:
     """Old pods are counted until the new ones have their nodes; by revision every draw ends level."""
     objects = running(web(6), ["a1", "b1", "c1", "a2", "b2", "c2"], *zones("aabbcc"))
     before, after = Cluster.from_objects(objects), web(6, cpu="200m")
-    found = rollout(before, manifests(after), replays=tries(13))
+    found = rollout(before, manifests(after), replays=tries(25))
     assert 0 < found.replays.held < found.replays.runs == found.replays.completed
     mended = web(6, cpu="200m", constraints=[{**spread(app="web"), **BY_REVISION}])
-    level = rollout(before, manifests(mended), replays=tries(13))
+    level = rollout(before, manifests(mended), replays=tries(25))
     assert set(sizes(level, ZONE)) == {(2, 2, 2)}
 
 
