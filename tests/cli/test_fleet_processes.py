@@ -46,7 +46,7 @@ def test_a_full_disk_costs_no_row(clusters: Path, tmp_path: Path) -> None:
 def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
     """And says how to go on; no process is left."""
     kept = tmp_path / "kept"
-    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..500", "--resume", str(kept)]
+    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..1500", "--resume", str(kept)]
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTIBLE, *words, "-o", "json"],
         stdout=subprocess.PIPE,
@@ -62,8 +62,8 @@ def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
     assert out, err
     document = Sweep.model_validate(json.loads(out))
     assert process.returncode == 3
-    assert len(document.rows) == 500
-    assert 0 < document.totals.well < 500
+    assert len(document.rows) == 1500
+    assert 0 < document.totals.well < 1500
     assert "the same command goes on" in err
     while _is_left(process.pid):
         assert time.monotonic() < until

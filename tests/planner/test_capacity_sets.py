@@ -54,7 +54,7 @@ def test_so_many_copies_fit_and_of_one_more_a_pod_does_not(seed: int | None) -> 
     """Each copy is a namespace of the same workloads, as a preview environment is."""
     draw = random.Random(seeds.fresh() if seed is None else seed)
     told = set()
-    for _ in range(seeds.tries(6)):
+    for _ in range(seeds.tries(12)):
         objects, parts = drawn(draw)
         found = capacity(Cluster.from_objects(objects), sets=Cluster.from_objects(parts, partial=True)).sets
         assert found is not None

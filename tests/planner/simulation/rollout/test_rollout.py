@@ -162,7 +162,7 @@ def test_the_lines_of_all_draws_are_kept() -> None:
         running(web(4), ["a1", "b1", "b2", "c1"], *nodes),
         web(6, cpu="1500m"),
         scaled("Deployment", "db", 1, namespace="shop", cpu="900m"),
-        replays=tries(10),
+        replays=tries(20),
     )
     told = {line for row in found.workloads for end in row.ends for line in end.messages}
     for row in found.workloads:
@@ -206,7 +206,7 @@ def test_no_draw_has_fewer_ready_pods_than_the_strategy_allows(
     places = [f"{zone}1" for zone in ("abab" * replicas)[:replicas]]
     rolling: dict[str, Any] = {"strategy": {"rollingUpdate": strategy}}
     found = applied(
-        running(web(replicas), places, *zones("ab")), web(replicas, cpu="150m", **rolling), replays=tries(13)
+        running(web(replicas), places, *zones("ab")), web(replicas, cpu="150m", **rolling), replays=tries(25)
     )
     row = found.workloads[0]
     assert row.completes
