@@ -105,5 +105,5 @@ def _preempting(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Itera
     if number:
         yield (
             f"kube-scheduler may preempt pods of lower priority for {number} of the pods left over: "
-            f"`planner simulate` shows it; here no pod is evicted"
+            f"`planner simulate` shows whether it does; here no pod is evicted"
         )
