@@ -94,8 +94,8 @@ def rollout(
     `--scale deployment/web=20,3,20` without -f plays these replica counts one after the other, as an
     autoscaler might set them: the spread after each, and whether a rebalance will be needed in the end.
 
-    Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
-    prints the workloads of which that is so.
+    Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint more broken than
+    before. `-o name` prints the workloads of which that is so.
     """
     from cli.commands.steps import Answer, searching
     from cli.input.changes import qualified, scale_sequences

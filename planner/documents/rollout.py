@@ -105,7 +105,7 @@ class Rollout(Document):
     broken: tuple[BrokenConstraint, ...] = ()
     """DoNotSchedule constraints that draws end with more broken than before."""
     fixes: tuple[Fix, ...] = ()
-    """With each of them every draw completes and ends with all constraints held."""
+    """With each of them every draw completes, and no constraint is more broken than before."""
 
 
 class AppliedSimulation(Simulation):

@@ -35,7 +35,7 @@ from planner.proof import move_effort as effort
 from planner.rebalance.alternatives import MoveTask
 from planner.scheduler.scheduler import Scheduler
 from planner.waves.wave_planner import OneMoveAWave, WavePlan, fill_waves
-from planner.whatif.letting_go import another_budget, one_replica_more
+from planner.whatif.letting_go import OtherBudgets, one_replica_more
 from planner.whatif.nodes import add_nodes
 
 
@@ -336,7 +336,7 @@ def remedies(cluster: Cluster, reasons: Iterable[Reason]) -> Iterator[Change]:
         pod = next(pod for pod in cluster.pods if pod.key == held)
         for changed, change in one_replica_more(cluster, pod):
             yield change.summary, _in_place(changed(), cluster.pods, pod)
-        yield from ((change.summary, changed()) for changed, change in another_budget(cluster, pod))
+        yield from ((change.summary, changed()) for changed, change in OtherBudgets(cluster).of(pod))
 
 
 def what_would_help(task: MoveTask, plan: WavePlan, again: Callable[[Cluster], MovePlan]) -> Iterator[str]:

@@ -63,23 +63,36 @@ def _uncounted(budget: PodDisruptionBudget) -> PodDisruptionBudget:
     return budget.model_copy(update={"status": status})
 
 
-def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixChange]]:
-    """A budget that allows one pod more to be away."""
-    for budget in cluster.pod_disruption_budgets:
-        found = _one_more_away(cluster, budget) if budget.covers(pod) else None
-        if found is None:
-            continue
-        field, number = found
-        yield (
-            partial(_with_budget, cluster, budget, field, number),
-            FixChange(
-                action="budget",
-                target=f"PodDisruptionBudget/{budget.name}",
-                namespace=budget.namespace,
-                summary=f"PodDisruptionBudget {budget.name} with {field} {number}",
-                patch={"spec": {field: number}},
-            ),
-        )
+class OtherBudgets:
+    """The budgets of a cluster, each so that one pod more may be away."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
+
+    def of(self, pod: Pod) -> Iterator[tuple[Changed, FixChange]]:
+        """Those that cover a pod, one instead of the one there is."""
+        for budget in self._cluster.pod_disruption_budgets:
+            found = self._one_more_away(budget) if budget.covers(pod) else None
+            if found is None:
+                continue
+            field, number = found
+            yield (
+                partial(_with_budget, self._cluster, budget, field, number),
+                FixChange(
+                    action="budget",
+                    target=f"PodDisruptionBudget/{budget.name}",
+                    namespace=budget.namespace,
+                    summary=f"PodDisruptionBudget {budget.name} with {field} {number}",
+                    patch={"spec": {field: number}},
+                ),
+            )
+
+    def _one_more_away(self, budget: PodDisruptionBudget) -> tuple[str, int] | None:
+        key = budget.namespace, budget.name
+        if key not in self._known:
+            self._known[key] = _one_more_away(self._cluster, budget)
+        return self._known[key]
 
 
 def _one_more_away(cluster: Cluster, budget: PodDisruptionBudget) -> tuple[str, int] | None:

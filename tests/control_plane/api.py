@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-Manifest = dict[str, Any]
+from tests.e2e.control_plane import Manifest
 
 #: Where the objects of a kind live: the group's path, the plural, and whether they have a namespace.
 PATHS = {
@@ -78,12 +78,16 @@ class Api:
 
     def watch(self, path: str) -> Iterator[tuple[str, Manifest]]:
         """What happens to objects, those that are there now first, until the server ends it."""
-        listed = self.call("GET", path)
+        status, listed = self._ask("GET", path, None, "application/json")
+        if status != 200:
+            return
         for item in listed["items"]:
             yield "ADDED", item
         since = f"{path}?watch=1&resourceVersion={listed['metadata']['resourceVersion']}"
         with self._answer("GET", since, None, "application/json") as lines:
             for event in map(json.loads, lines):
+                if event["type"] == "ERROR":
+                    break
                 yield event["type"], event["object"]
         self._line.close()
 

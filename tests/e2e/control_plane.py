@@ -148,12 +148,12 @@ def running(home: Path, settings: Mapping[str, str] | None = None) -> Iterator[C
     """A control plane, gone at the end; `settings` are cluster.py's own, such as SCHEDULER_CONFIG."""
     script = location()
     assert script is not None, "there is no ../shared/control-plane"
-    with contextlib.ExitStack() as claims:
+    with contextlib.ExitStack() as stack:
         environment = {**os.environ, **_SELDOM_COLLECTED, **(settings or {})}
-        process, told = _started(script, home, environment, claims)
-        claims.callback(_end, process)
+        process, told = _started(script, home, environment, stack)
+        stack.callback(_end, process)
         plane = ControlPlane(home, Path(told[0]), Path(told[1]).parent)
-        claims.callback(_end, _kubelets(plane))
+        stack.callback(_end, _kubelets(plane))
         yield plane
 
 

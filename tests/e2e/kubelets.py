@@ -8,6 +8,7 @@ small cluster does.  This one watches them, and goes by the same annotations: `s
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import sys
 import threading
@@ -17,12 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.control_plane.api import Api, Manifest
+from tests.control_plane.api import Api
+from tests.e2e.control_plane import Manifest
 
 _PAUSE = 0.1
 #: After so long it is asked for again what has not come.
 _AGAIN = 5.0
-_LOST = (OSError, http.client.HTTPException)
+#: A connection that ended, perhaps in the middle of a line.
+_LOST = (OSError, http.client.HTTPException, json.JSONDecodeError)
 _CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
@@ -51,8 +54,8 @@ class Kubelets:
         for uid, pod in self._pods.items():
             key = uid, _is_going(pod)
             if time.monotonic() >= self._due[key]:
-                self._due[key] = time.monotonic() + _AGAIN
                 (self._end if key[1] else self._start)(pod)
+                self._due[key] = time.monotonic() + _AGAIN
 
     def _end(self, pod: Manifest) -> None:
         only = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}

@@ -19,27 +19,28 @@ _MOST_LETTERS = 120
 _MOST_DOMAINS = 12
 #: A shorter part is not folded.
 _PART = 40
+_AS_BEFORE = " with no constraint more broken than before"
 
 
 def sections(document: Rollout, page: Page) -> Iterator[Section]:
     """The rollout as a person reads it."""
     yield section("", _verdict(document))
     yield from workloads(document.workloads, page)
-    yield section("Constraints that end broken", *_broken(document))
+    yield section("Constraints that end more broken than before", *_broken(document))
     yield section("What helps", *_fixes(document, page))
 
 
 def _fixes(document: Rollout, page: Page) -> Iterator[Block]:
     for number, fix in enumerate(document.fixes, start=1):
         if number == 1:
-            yield Sentence("Each of these lets every draw complete with all constraints held:")
+            yield Sentence(f"Each of these lets every draw complete{_AS_BEFORE}:")
         yield from fix_blocks(number, fix, page)
     if not document.fixes and (document.broken or not document.completes):
-        yield Sentence("No change that was tried lets every draw complete with all constraints held.")
+        yield Sentence(f"No change that was tried lets every draw complete{_AS_BEFORE}.")
 
 
 def names(document: Rollout) -> Iterator[str]:
-    """The workloads that do not complete, or end with a constraint broken."""
+    """The workloads that do not complete, or end with a constraint more broken than before."""
     found = [
         (row.namespace, row.workload) for row in document.workloads if not (row.completes or row.as_before)
     ]
@@ -149,5 +150,6 @@ def _verdict(document: Rollout) -> VerdictBlock:
     lopsided = found.runs - found.held
     parts = [f"Completes in {found.completed} of {counted(found.runs, 'run')}"]
     if lopsided:
-        parts.append(f"{lopsided} {'ends' if lopsided == 1 else 'end'} with a constraint broken")
+        ends = "ends" if lopsided == 1 else "end"
+        parts.append(f"{lopsided} {ends} with a constraint more broken than before")
     return VerdictBlock("; ".join(parts) + ".", "bad")

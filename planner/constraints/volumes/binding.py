@@ -41,7 +41,7 @@ class _Volumes:
     name: str
     claims: frozenset[str]
     reach: Mask
-    volumes: int
+    number: int
 
 
 class VolumeBinding(Filter):
@@ -115,24 +115,22 @@ class VolumeBinding(Filter):
                 users.setdefault(claim.key, {})[template.index] = 1
         groups = list(self._alike(waiting.values()))
         for group in groups:
-            if len(group.claims) > group.volumes:
+            if len(group.claims) > group.number:
                 takers = [x.start((self.name, key, group.name)) for key in sorted(group.claims)]
-                x.require(sum(takers) <= group.volumes)
+                x.require(sum(takers) <= group.number)
         for key, claim in waiting.items():
-            options = [
-                (x.start((self.name, key, group.name)), group.reach)
-                for group in groups
-                if key in group.claims
-            ]
-            options.append((x.start((self.name, key)), claims.provisionable(claim)))
-            x.require(sum(chosen for chosen, _ in options) <= 1)
-            reached = defaultdict[tuple[int, ...], list[int]](list)
-            for node in x.reached(users[key]):
-                reached[tuple(n for n, (_, reach) in enumerate(options) if reach[node])].append(node)
-            for able, nodes in reached.items():
-                comes = x.any_there((self.name, key, able), users[key], nodes)
+            own = [group for group in groups if key in group.claims]
+            options = [x.start((self.name, key, group.name)) for group in own]
+            options.append(x.start((self.name, key)))
+            x.require(sum(options) <= 1)
+            nodes = np.array(x.reached(users[key]), np.intp)
+            reach = np.array([*(group.reach for group in own), claims.provisionable(claim)])[:, nodes]
+            alike, kinds = np.unique(reach, axis=1, return_inverse=True)
+            for kind, able in enumerate(alike.T):
+                there = nodes[kinds == kind].tolist()
+                comes = x.any_there((self.name, key, kind), users[key], there)
                 if comes is not None:
-                    x.require_if(comes, sum(options[number][0] for number in able) >= 1)
+                    x.require_if(comes, sum(options[number] for number in np.flatnonzero(able).tolist()) >= 1)
 
     def _alike(self, waiting: Iterable[PersistentVolumeClaim]) -> Iterator[_Volumes]:
         """The free volumes, those together that are alike for all these claims."""

@@ -14,7 +14,7 @@ from models.objects.pod import Pod
 from planner.documents.drain import BlockedNode, StayingPod
 from planner.documents.explanation import Fix, FixChange
 from planner.proof.clock import is_stop_requested
-from planner.whatif.letting_go import Changed, another_budget, one_replica_more
+from planner.whatif.letting_go import Changed, OtherBudgets, one_replica_more
 
 _Row = TypeVar("_Row", BlockedNode, StayingPod)
 #: The nodes that are not emptied in a changed cluster, and the pods that stay on them.
@@ -34,6 +34,7 @@ class Fixes:
         """At most so many changes are tried out, and none once `stop_event` is set."""
         self._cluster, self._still_there = cluster, still_there
         self._most, self._stop_event = most, stop_event
+        self._budgets = OtherBudgets(cluster)
         self._pods = {pod.key: pod for pod in cluster.pods}
         self._tried: dict[Hashable, frozenset[str]] = {}
         self._untried: set[Hashable] = set()
@@ -52,10 +53,9 @@ class Fixes:
 
     def _freeing(self, key: str, name: str) -> Iterator[Fix]:
         pod = self._pods[key]
-        for offered in (one_replica_more, another_budget):
-            for changed, change in offered(self._cluster, pod):
-                if self._is_free(changed, change, pod, name):
-                    yield Fix(changes=(change,), node=pod.node_name or "")
+        for changed, change in (*one_replica_more(self._cluster, pod), *self._budgets.of(pod)):
+            if self._is_free(changed, change, pod, name):
+                yield Fix(changes=(change,), node=pod.node_name or "")
 
     def _is_free(self, changed: Changed, change: FixChange, pod: Pod, name: str) -> bool:
         # A replica counts for the budgets that cover the pod.
