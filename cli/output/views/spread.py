@@ -60,10 +60,19 @@ def row_after(row: SpreadChange) -> SpreadRow:
         skews=(row.skew_before, row.skew_after),
         domains={domain: (row.before.get(domain, 0), row.after.get(domain, 0)) for domain in domains},
         surplus={},
-        remark=f"{counted(row.unlisted, noun_of(row.topology_key))} as before" if row.unlisted else "",
+        remark=_remark(row),
         unlisted=row.unlisted,
         is_broken=row.skew_after > row.max_skew,
     )
+
+
+def _remark(row: SpreadChange) -> str:
+    """What domains are not shown; or that the zeros of one side are those of no constraint, or no domain."""
+    if row.unlisted:
+        return f"{counted(row.unlisted, noun_of(row.topology_key))} as before"
+    if bool(row.before) == bool(row.after):
+        return ""
+    return "counted only before" if row.before else "counted only after"
 
 
 def spread_after(rows: Iterable[SpreadChange], *, everything: bool) -> SpreadBlock:
