@@ -55,7 +55,22 @@ def _without_domains(spread: Iterable[SpreadCounts]) -> Iterator[str]:
             )
 
 
-def count_violations(problem: Problem, node_of: Codes) -> int:
+def stands(problem: Problem, node_of: Codes) -> bool:
+    """Whether no more is wrong with a placement than before, and nothing with the pods that came or moved."""
+    after = _count_violations(problem, node_of)
+    if not after:
+        return True
+    state = State(problem, node_of)
+    came = np.where(node_of != problem.node_of, node_of, -1)
+    keys = {problem.pods[pod].key for pod in np.flatnonzero(came >= 0).tolist()}
+    if any(found.surplus for found in take(problem, state, live=came) if found.hard):
+        return False
+    if any(violation.pod in keys for violation in findings_of(problem, state)):
+        return False
+    return after <= _count_violations(problem, problem.node_of)
+
+
+def _count_violations(problem: Problem, node_of: Codes) -> int:
     """How much is wrong with a placement: as the audit counts, without the report."""
     state = State(problem, node_of)
     surplus = sum(len(found.surplus) for found in take(problem, state) if found.hard)

@@ -94,9 +94,14 @@ class AskedRule:
         return self.namespace, self.workload, self.rule.identity
 
 
-def take(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[SpreadCounts]:
-    """The counts of every constraint that some pod, placed or pending, carries; or some templates alone."""
-    held = _held_domains(problem, state)
+def take(
+    problem: Problem, state: State, templates: Iterable[Template] | None = None, *, live: Codes | None = None
+) -> list[SpreadCounts]:
+    """The counts of every constraint that some pod, placed or pending, carries; or some templates alone.
+
+    Too much is what breaks the constraint of a pod with a node in `live`: by default all that are placed.
+    """
+    held = _held_domains(problem, state.node_of if live is None else live)
     return [
         _counts_of(found, [held[number] for number in found.carriers])
         for found in asked(problem, state, templates)
@@ -105,7 +110,7 @@ def take(problem: Problem, state: State, templates: Iterable[Template] | None = 
 
 def excess_of(problem: Problem, state: State, rules: Iterable[AskedRule]) -> list[int]:
     """For every constraint the pods that it has too many."""
-    held = _held_domains(problem, state)
+    held = _held_domains(problem, state.node_of)
     return [
         sum(_counts_of(rule, [held[number] for number in rule.carriers]).surplus.values()) for rule in rules
     ]
@@ -137,13 +142,13 @@ def _rules(problem: Problem, state: State, templates: Iterable[Template]) -> Ite
             yield template, rule
 
 
-def _held_domains(problem: Problem, state: State) -> list[Codes]:
+def _held_domains(problem: Problem, node_of: Codes) -> list[Codes]:
     """For every template, the nodes that hold a live pod of it."""
-    placed = np.flatnonzero(state.node_of >= 0)
+    placed = np.flatnonzero(node_of >= 0)
     order = placed[np.argsort(problem.template_of[placed], kind="stable")]
     edges = np.searchsorted(problem.template_of[order], np.arange(len(problem.templates) + 1))
     return [
-        np.empty(0, np.intp) if problem.templates[number].terminating else state.node_of[order[start:end]]
+        np.empty(0, np.intp) if problem.templates[number].terminating else node_of[order[start:end]]
         for number, (start, end) in enumerate(pairwise(edges))
     ]
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from models.errors import InternalError
-from planner.audit.findings import count_violations
+from planner.audit.findings import stands
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
@@ -25,8 +25,6 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
     if not in_sequence and not final_state:
         raise InternalError("a plan broke the filters when it was replayed")
     problem = pending.problem
-    after = count_violations(problem, pending.state.node_of)
-    before = count_violations(problem, problem.node_of) if after else 0
     found.best.measure_bound_plan()
     stages = tuple(found.best.stages())
     return plan.PlacementPlan(
@@ -37,7 +35,7 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
         ),
         unplaced=tuple(_unplaced(pending, waiting)),
-        verdicts=plan.Verdicts(sequence=in_sequence, final_state=after <= before),
+        verdicts=plan.Verdicts(sequence=in_sequence, final_state=stands(problem, pending.state.node_of)),
         kubernetes=problem.kubernetes.document,
         notes=(
             *problem.cluster.notes,

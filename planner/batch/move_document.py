@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from models.errors import InternalError
-from planner.audit.findings import count_violations
+from planner.audit.findings import stands
 from planner.batch.document import line
 from planner.batch.move_incumbent import Moved
 from planner.batch.pending import Pending
@@ -20,14 +20,12 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     if not _replay(pending, found.actions):
         raise InternalError("a plan with moves broke the filters when it was replayed")
     problem = pending.problem
-    after = count_violations(problem, pending.state.node_of)
-    before = count_violations(problem, problem.node_of) if after else 0
     return plan.PlacementPlan(
         status=status_of(found.stages[:-1]),
         objective=tuple(stage.objective() for stage in found.stages),
         steps=tuple(_step(pending, action) for action in found.actions),
         unplaced=tuple(_unplaced(pending, found.actions)),
-        verdicts=plan.Verdicts(sequence=True, final_state=after <= before),
+        verdicts=plan.Verdicts(sequence=True, final_state=stands(problem, pending.state.node_of)),
         kubernetes=problem.kubernetes.document,
         notes=(
             *problem.cluster.notes,

@@ -12,21 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from models.errors import NoAnswer
-from planner.audit.findings import count_violations
-from planner.audit.spread_counts import asked
+from planner.audit.findings import stands
 from planner.batch.coarse import Coarse
 from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.neighbourhood_search import NeighbourhoodSearch
 from planner.batch.pending import Pending
-from planner.constraints.pod_topology_spread import HARD, Rule
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
-from planner.state.state import State
 
 #: After how many binds of the reference scheduler progress is reported.
 _NOW_AND_THEN = 64
@@ -153,39 +148,18 @@ class BatchSearch:
         return Result(self._best)
 
     def _standing(self, steps: Sequence[Step]) -> Sequence[Step]:
-        """As many of the first steps as lead to a state in which all pods that came keep their constraints.
-
-        Nor are more constraints of the other pods broken than before.
-        """
-        before = count_violations(self._pending.problem, self._pending.problem.node_of)
+        """As many of the first steps as lead to a state that stands."""
         tries = range(len(steps), 0, -max(1, len(steps) // self._meter.effort.exact.prefixes))
-        lengths = (length for length in tries if self._stands(steps[:length], before))
+        lengths = (length for length in tries if self._stands(steps[:length]))
         return steps[: next(lengths, 0)]
 
-    def _stands(self, steps: Sequence[Step], before: int) -> bool:
-        """Whether the audit finds nothing worse after some steps, and nothing wrong with their pods."""
+    def _stands(self, steps: Sequence[Step]) -> bool:
         problem = self._pending.problem
         node_of = problem.node_of.copy()
         waiting = {number: list(pods) for number, pods in self._pending.pods.items()}
         for template, node in steps:
             node_of[waiting[template].pop()] = node
-        if count_violations(problem, node_of) > before:
-            return False
-        came = set(steps)
-        templates = [problem.templates[number] for number in sorted({template for template, _ in came})]
-        return not any(
-            any((template, node) in came for template in found.carriers for node in _too_full(found.rule))
-            for found in asked(problem, State(problem, node_of), templates)
-            if found.rule.constraint.when_unsatisfiable == HARD
-        )
+        return stands(problem, node_of)
 
     def _exact(self) -> Exact:
         return Exact(self._pending, self._orderer, self._soft_goals, self._meter)
-
-
-def _too_full(rule: Rule) -> list[int]:
-    """The nodes in whose domain a constraint has too many pods."""
-    codes, sums = rule.column.codes, rule.counts.sums()
-    over = np.append(sums > rule.minimum() + rule.constraint.max_skew, False)
-    found: list[int] = np.flatnonzero(over[codes]).tolist()
-    return found

@@ -281,7 +281,8 @@ class Verdicts(DocumentPart):
     """Whether the filters accept every step when it is made, in the order of the list. False only with
     --final-state."""
     final_state: bool
-    """Whether `check` counts no more violations after the plan than before it."""
+    """Whether `check` counts no more violations after the plan than before; of a PlacementPlan also whether
+    the hard constraints of all pods that it binds hold."""
 
 
 class PlacementPlan(SearchDocument):

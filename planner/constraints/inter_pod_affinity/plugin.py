@@ -297,5 +297,8 @@ class InterPodAffinity(Filter, Score):
             itself = int(term.selection.matches(template))
             if code >= 0 and around.counts.sums()[code] > itself:
                 yield Violation(
-                    self.name, key, name, f"{key} on {name} shares {term.key} with pods it anti_affinity"
+                    self.name,
+                    key,
+                    name,
+                    f"{key} on {name} shares {term.key} with pods that its anti-affinity excludes",
                 )

@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 
+from models import Cluster
 from planner import solve
 from planner.audit.spread_counts import asked
+from planner.documents.plan import PlacementPlan
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.state.state import State
@@ -28,6 +30,8 @@ def test_what_heals_elsewhere_excuses_nothing() -> None:
     plan = solve(found, final_state=True, effort=_TOO_LARGE)
     assert 0 < len(plan.steps) < 5
     assert plan.status == "Feasible"
+    sequence = solve(found)
+    assert (len(sequence.steps), sequence.verdicts.final_state) == (5, False)
 
 
 @relaxed
@@ -35,7 +39,12 @@ def test_what_heals_elsewhere_excuses_nothing() -> None:
 def test_who_comes_lives_with_its_constraints(objects: list[Object]) -> None:
     """Also where something else was healed meanwhile: counted anew on the plan's own steps."""
     found = cluster(*objects)
-    plan = solve(found, final_state=True, effort=_TOO_LARGE)
+    _assert_all_hold(found, solve(found, final_state=True, effort=_TOO_LARGE))
+    if (sequence := solve(found)).verdicts.final_state:
+        _assert_all_hold(found, sequence)
+
+
+def _assert_all_hold(found: Cluster, plan: PlacementPlan) -> None:
     problem = Problem(found)
     node_of = problem.node_of.copy()
     came: list[tuple[int, int]] = []
