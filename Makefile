@@ -13,7 +13,7 @@ DEMO ?= examples/01-one-constraint
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test long e2e e2e-long check format pages bench bench-solve dist clean
+.PHONY: help setup demo test slow long e2e e2e-long check format pages bench bench-solve dist clean
 
 help:  ## This list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## */make \1\t/' | expand -t 18
@@ -23,8 +23,11 @@ setup: $(READY)  ## .venv with the pinned dependencies and `planner` in it
 demo: $(READY)  ## What kube-scheduler does with the pending pods of a small cluster
 	$(BIN)/planner simulate -f $(DEMO)
 
-test: $(READY)  ## All tests but the long ones, on all cores, some minutes; TESTS=path runs all of a file
+test: $(READY)  ## All tests but the long ones, on all cores, two minutes; TESTS=path runs all of a file
 	$(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
+
+slow: $(READY)  ## The tests that `make test` leaves out because each takes long, on all cores, two minutes
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long
 
 long: $(READY)  ## All tests, the random ones with EFFORT=20 times as many draws; the better part of an hour
 	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)

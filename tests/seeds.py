@@ -6,8 +6,10 @@
 import os
 import random
 import time
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import pytest
 
 _Item = TypeVar("_Item")
 EFFORT = int(os.environ.get("EFFORT") or 1)
@@ -24,6 +26,16 @@ def fresh() -> int:
 def given_and_fresh(*given: int) -> list[int | None]:
     """Values of a parameter: none, for a fresh seed, and in a long run these seeds, too."""
     return [*given, None] if EFFORT > 1 else [None]
+
+
+def at_first(quick: int, given: Iterable[object]) -> list[Any]:
+    """Values of a parameter, of which a quick run takes only so many, the first ones."""
+    return [
+        pytest.param(
+            *value if isinstance(value, tuple) else [value], marks=[pytest.mark.long] * (at >= quick)
+        )
+        for at, value in enumerate(given)
+    ]
 
 
 def every(quick: int) -> int:

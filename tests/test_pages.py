@@ -66,6 +66,7 @@ def test_a_wide_screen_is_used_and_not_left(
     assert [line for line in document if len(line) > WIDE and " " in line.strip()[:WIDE]] == []
 
 
+@pytest.mark.long
 def test_the_picture_is_current() -> None:
     """What is drawn is what the commands print on a terminal now; `make pages` draws it anew."""
     assert PICTURE.read_text() == picture()

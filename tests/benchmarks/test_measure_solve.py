@@ -18,6 +18,7 @@ def measured() -> SolveMeasurement:
     return measure_solve_apart(objects(TINY, 0.9, True), time_limit=5)
 
 
+@pytest.mark.long
 def test_what_is_measured_belongs_together(measured: SolveMeasurement) -> None:
     """Nothing exceeds its bound, proved means it is reached, the first plan is there before the last."""
     assert (measured.nodes, measured.pending, measured.templates) == (18, 36, 4)
@@ -27,6 +28,7 @@ def test_what_is_measured_belongs_together(measured: SolveMeasurement) -> None:
     assert len(measured.cells()) == len(HEADS)
 
 
+@pytest.mark.long
 def test_medians_are_numbers_that_were_seen(measured: SolveMeasurement) -> None:
     """Each number is the lower middle one of its own; proved is what every run proved."""
     runs = [replace(measured, wall=wall, placed=30 - int(wall), proved=wall < 4) for wall in (4.0, 1.0, 2.0)]

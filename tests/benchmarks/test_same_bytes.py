@@ -17,6 +17,7 @@ def run(arguments: list[str], way: Way) -> Printed:
         return runner.run(arguments)
 
 
+@pytest.mark.long
 def test_the_same_bytes_in_every_way(tmp_path: Path) -> None:
     """A command about a snapshot, drawn anew every time; in a quick run in one other way, drawn as well."""
     draw = random.Random(seeds.fresh())

@@ -30,6 +30,7 @@ def test_who_comes_back_is_told_and_known_to_the_script(planner: Planner, tmp_pa
     assert "    returns default ReplicaSet/agent\n" in script.out
 
 
+@pytest.mark.long
 def test_a_drain_without_an_end_is_1(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: a recorded cluster was drained without an end, as its pods evict each other in turn.
 

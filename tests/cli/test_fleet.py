@@ -12,6 +12,7 @@ import pytest
 from cli.input.clusters import QUESTIONS
 from planner.documents.fleet import Fleet, Sweep
 from planner.fleet.variations import scenarios, variations
+from tests import seeds
 from tests.cli.api_server import serving, write_kubeconfig
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
@@ -105,6 +106,7 @@ def test_a_value_is_asked_about_once(spec: str, told: list[str]) -> None:
     assert [found.values[0][1] for found in scenarios(variations([spec]))] == told
 
 
+@pytest.mark.long
 def test_where_nothing_is_counted_nothing_is_the_least(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: a cluster without workloads had leastMore 0, as one where nothing more fits."""
     folder = tmp_path / "clusters"
@@ -124,6 +126,7 @@ def test_where_nothing_is_counted_nothing_is_the_least(planner: Planner, tmp_pat
     assert 'fleet_least_more{cluster="empty"}' not in text
 
 
+@pytest.mark.long
 def test_many_rows_are_told_by_what_they_have_in_common(planner: Planner, zones: str) -> None:
     """From which value on it is not well any more; -v has every row."""
     varied = ("--vary", f"lose={ZONE}", "--vary", "scale=deploy/web.shop=1..22")
@@ -186,6 +189,7 @@ def test_only_what_is_missing_is_asked_again(planner: Planner, zones: str, tmp_p
     assert len([*kept.iterdir()]) == 7
 
 
+@pytest.mark.long
 def test_kept_answers_depend_on_files_that_flags_name(
     planner: Planner, zones: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,7 +277,7 @@ def test_flags_of_the_same_name_are_told_apart(planner: Planner, clusters: Path)
     assert document.totals.unanswered == 1
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", seeds.at_first(4, QUESTIONS))
 def test_every_question_has_figures(planner: Planner, zones: str, question: str) -> None:
     """No command whose document has no summary."""
     more = {

@@ -120,6 +120,7 @@ def test_no_cluster_at_the_address(planner: Planner, folder: Path, monkeypatch: 
     assert "tcp://127.0.0.1:1" in ended.err
 
 
+@pytest.mark.long
 def test_the_scheduler_is_gone_in_the_middle(dask: DaskCluster, folder: Path, planner: Planner) -> None:
     """Every row is there, with its answer or its error."""
     _wait_for_workers(planner, dask.address, folder)

@@ -43,6 +43,7 @@ def test_a_full_disk_costs_no_row(clusters: Path, tmp_path: Path) -> None:
     assert not [*(tmp_path / "kept").iterdir()]
 
 
+@pytest.mark.long
 def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
     """And says how to go on; no process is left."""
     kept = tmp_path / "kept"
@@ -79,6 +80,7 @@ def _is_left(group: int) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_a_killed_planner_leaves_no_worker(zones: str, tmp_path: Path) -> None:
     """Nobody waits for their answers."""
     kept = tmp_path / "kept"

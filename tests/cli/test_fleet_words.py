@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import seeds
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, write
 
@@ -20,19 +21,22 @@ def zones(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("typed", "asked"),
-    [
-        (("-nvault",), "-nvault"),
-        (("-nshop",), "-nshop"),
-        (("-n=vault",), "-n=vault"),
-        (("-n", "vault"), "-n vault"),
-        (("-lapp=vorh",), "-lapp=vorh"),
-        (("-lRov", "-A"), "-lRov -A"),
-        (("-Anvault",), "-A -nvault"),
-        (("-An", "vault"), "-A -n vault"),
-        (("-vnvault",), "-nvault --verbose"),
-        (("-Av",), "-A --verbose"),
-        (("-vAnjson", "-ojson"), "-A -njson --verbose"),
-    ],
+    seeds.at_first(
+        4,
+        [
+            (("-nvault",), "-nvault"),
+            (("-lapp=vorh",), "-lapp=vorh"),
+            (("-Av",), "-A --verbose"),
+            (("-Anvault",), "-A -nvault"),
+            (("-nshop",), "-nshop"),
+            (("-n=vault",), "-n=vault"),
+            (("-n", "vault"), "-n vault"),
+            (("-lRov", "-A"), "-lRov -A"),
+            (("-An", "vault"), "-A -n vault"),
+            (("-vnvault",), "-nvault --verbose"),
+            (("-vAnjson", "-ojson"), "-A -njson --verbose"),
+        ],
+    ),
 )
 def test_short_flags_are_read_as_by_the_command_alone(
     planner: Planner, zones: str, typed: tuple[str, ...], asked: str

@@ -56,6 +56,7 @@ def test_each_kind_is_asked_for_once_and_secrets_never(planner: Planner, server:
     assert len(lists) == len(set(lists))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("server")
 def test_a_snapshot_reads_like_the_cluster(planner: Planner, tmp_path: Path) -> None:
     """What `planner snapshot` wrote, compressed or not, gives the report of the live cluster."""
@@ -146,6 +147,7 @@ OF_OTHERS = {
 }
 
 
+@pytest.mark.long
 def test_workloads_of_others_are_asked_for_where_they_are_installed(planner: Planner, tmp_path: Path) -> None:
     """What the server does not have is not asked for; what may not be listed is told by its whole name."""
     clones = {"metadata": {"name": "web", "namespace": "shop", "uid": "u"}, "spec": {"replicas": 2}}

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from cli.output.blocks import Cell, Sentence, Table, Verbatim, VerdictBlock, section
 from cli.output.forms.markdown import lines
+from tests import seeds
 from tests.cli.conftest import Planner
 from tests.cli.manifests import lopsided, node, pod, write
 from tests.cli.test_screens import COMMANDS, ROOT, many, typed
@@ -69,7 +70,7 @@ KNOWN_TAGS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", seeds.at_first(8, COMMANDS))
 def test_every_command_has_it(
     name: str, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

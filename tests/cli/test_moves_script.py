@@ -89,6 +89,7 @@ def test_no_pod_goes_whose_replacement_has_no_node_any_more(
     assert calls.count("get nodes") == (1 if told or not held else 2)
 
 
+@pytest.mark.long
 def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
     """What went wrong: nothing was said for ten minutes; now it is after ten seconds, and every thirty."""
     move = "move shop web-1 u1 old ReplicaSet/web n1"

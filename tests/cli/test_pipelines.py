@@ -97,6 +97,7 @@ def test_other_documents_have_no_cases(planner: Planner, command: str) -> None:
     assert "gitlab" in ended.err or "check, simulate, rollout and drain" in ended.err
 
 
+@pytest.mark.long
 def test_the_workflow_does_what_it_says(tmp_path: Path) -> None:
     """Its steps as a runner would carry them out: the gate fails, with the line, and the report is there."""
     workflow = yaml.safe_load((ROOT / STORY / "github/workflow.yaml").read_text())

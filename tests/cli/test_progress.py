@@ -215,6 +215,7 @@ def test_a_long_read_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert re.fullmatch(r"500 objects, 4\d %", told[0])
 
 
+@pytest.mark.long
 def test_a_real_terminal(tmp_path: Path) -> None:
     """A search of seconds on a pseudo-terminal: the line, then Ctrl-C, and on stdout the plan alone."""
     sizes = [917, 883, 811, 797, 773, 751, 743, 733, 719, 701, 691, 683, 677, 661, 653, 647] * 6

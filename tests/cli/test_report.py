@@ -21,6 +21,7 @@ from models import Cluster
 from planner import check, compare, consolidate, rebalance, solve
 from planner.audit.picture import picture
 from planner.documents.plan import Document
+from tests import seeds
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 
@@ -104,7 +105,7 @@ def hash_of(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", seeds.at_first(3, REPORTS))
 def test_the_page_has_the_whole_document(
     name: str, planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +121,7 @@ def test_the_page_has_the_whole_document(
     assert headline.split(":")[0] in page.text
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", seeds.at_first(3, REPORTS))
 def test_the_page_needs_nothing_else(
     name: str, planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +256,7 @@ NASTY_COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", NASTY_COMMANDS)
+@pytest.mark.parametrize("command", seeds.at_first(3, NASTY_COMMANDS))
 def test_names_are_text(command: str, planner: Planner, tmp_path: Path) -> None:
     """A label that ends a script is shown, and ends nothing: the page has the scripts that we wrote."""
     files = {
@@ -334,6 +335,7 @@ def large() -> tuple[Cluster, Document]:
     return cluster, solve(cluster, time_limit=20)
 
 
+@pytest.mark.long
 def test_a_large_page_is_small() -> None:
     """3,000 pods: all steps are in it, fifty rows of them as HTML."""
     cluster, plan = large()

@@ -80,7 +80,7 @@ def typed(name: str, many: str) -> list[str]:
     return [word.format(many=many, next="examples/50-rollout-half-way/next") for word in COMMANDS[name]]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", seeds.at_first(1, WIDTHS))
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_screen(
     name: str, width: int, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
@@ -97,7 +97,7 @@ def test_the_screen(
     assert ended.out == file.read_text()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", seeds.at_first(10, COMMANDS))
 def test_a_pipe_is_a_hundred_wide(
     name: str, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +110,7 @@ def test_a_pipe_is_a_hundred_wide(
     assert found == screen.read_text()
 
 
-@pytest.mark.parametrize("command", ["check", "simulate", "solve", "rebalance", "explain"])
+@pytest.mark.parametrize("command", seeds.at_first(2, ["solve", "explain", "check", "simulate", "rebalance"]))
 def test_no_line_is_wider_than_the_screen(
     command: str, planner: Planner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +140,7 @@ SAID = (
 )
 
 
-@pytest.mark.parametrize("words", SAID, ids=" ".join)
+@pytest.mark.parametrize("words", seeds.at_first(3, [(words,) for words in SAID]), ids=" ".join)
 def test_what_is_said_beside_it_is_folded(
     words: tuple[str, ...], planner: Planner, many: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,7 @@ def test_a_dump_becomes_a_snapshot_with_the_same_answer(planner: Planner, dump: 
     assert planner("check", "-f", str(path)) == planner("check", "-f", dump)
 
 
-@pytest.mark.parametrize("anonymize", [(), ("--anonymize",)])
+@pytest.mark.parametrize("anonymize", [(), pytest.param(("--anonymize",), marks=pytest.mark.long)])
 def test_in_columns_it_answers_alike(
     planner: Planner, dump: str, tmp_path: Path, anonymize: tuple[str, ...]
 ) -> None:

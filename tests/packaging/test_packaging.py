@@ -42,6 +42,7 @@ def _documents(name: str) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all((PACKAGING / "kubernetes" / name).read_text()))
 
 
+@pytest.mark.long
 def test_the_wheel_runs_in_an_environment_of_its_own(dist: Path, tmp_path: Path) -> None:
     """`pipx install` would do the same: its three commands are there, and so is all that they read."""
     (wheel,) = dist.glob("*.whl")
@@ -68,6 +69,7 @@ def test_the_wheel_runs_in_an_environment_of_its_own(dist: Path, tmp_path: Path)
     assert run(str(python), "-c", "import cli; print(cli.__file__)").startswith(str(packages))
 
 
+@pytest.mark.long
 def test_the_wheel_has_what_belongs_into_it(dist: Path) -> None:
     """The three packages with their scripts and types, and no tests."""
     (wheel,) = dist.glob("*.whl")

@@ -119,7 +119,7 @@ def has_one_size_an_image(case: Case) -> bool:
     return len({name for name, _ in sizes}) == len(sizes)
 
 
-@pytest.mark.parametrize("name", ["scenarios", "schedule", "volumes", "preemption"])
+@pytest.mark.parametrize("name", seeds.at_first(2, ["scenarios", "schedule", "volumes", "preemption"]))
 def test_without_dynamic_resources(name: str) -> None:
     """1.34.1 with the plugin disabled, as a configuration can: the messages have no part of its own."""
     wrong = {}

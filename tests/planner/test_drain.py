@@ -140,6 +140,7 @@ def test_who_tolerates_the_cordon_comes_back_and_stays() -> None:
     assert plan.notes[-1] == "default/it tolerates the cordon and lands on a1: no pod is evicted twice"
 
 
+@pytest.mark.long
 def test_other_orders_are_tried_where_one_does_harm() -> None:
     """Never worse than the order of the command line, now and then better; and what is told is that order."""
     seed = random.randrange(2**32)

@@ -32,6 +32,7 @@ def test_claims_about_scale_downs_of_wide_clusters() -> None:
         assert not wrong, f"seed {number}: {wrong}"
 
 
+@pytest.mark.long
 def test_claims_about_given_clusters() -> None:
     """Nothing false is claimed, and the truth is reached in 99 of 100; a quick run draws one in ten."""
     found: dict[str, Judgement] = {}

@@ -17,7 +17,7 @@ from tests import seeds
 from tests.truth.generator import Case, draw
 
 #: Seconds for each command.
-_SHARE = 0.25
+_SHARE = 0.1
 
 Asked = Callable[[Cluster, Case], SearchDocument]
 ASKED: dict[str, tuple[str, Asked]] = {

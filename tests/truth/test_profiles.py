@@ -20,7 +20,7 @@ from tests.truth.scheduler_configs import configured
 from tests.truth.templates import ZONE
 
 #: Seconds for each question.
-_SHARE = 0.2
+_SHARE = 0.1
 
 
 def _rebalanced(cluster: Cluster) -> None:

@@ -12,9 +12,17 @@ from tests.truth.generator import Case
 #: Far more than any of them takes, so that a busy machine changes nothing.
 _TIME_LIMIT = 60.0
 FOLDER = Path(__file__).parent.parent / "data" / "regressions"
+SECONDS_EACH = {"rebalance-crash-42000500"}
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.long] * (path.stem in SECONDS_EACH))
+        for path in sorted(FOLDER.glob("*.json"))
+    ],
+    ids=lambda path: path.stem,
+)
 def test_stays_mended(path: Path) -> None:
     """Everything claimed about it is true now, and nothing better was missed."""
     assert not faults(path)

@@ -122,8 +122,8 @@ def test_an_example_reads_the_same(example: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name.partition(".")[0])
 def test_recorded_clusters_read_the_same(path: Path, tmp_path: Path) -> None:
-    """One in six in a quick run, all of them in a long one."""
-    for content in seeds.some(recorded(path), 6):
+    """One in twelve in a quick run, all of them in a long one."""
+    for content in seeds.some(recorded(path), 12):
         assert differences(read(shared([("a", content)]), tmp_path), read(content, tmp_path)) == []
 
 
@@ -134,6 +134,7 @@ def test_a_real_cluster_reads_the_same(tmp_path: Path) -> None:
     assert differences(found, Cluster.load(REAL)) == []
 
 
+@pytest.mark.long
 def test_a_large_cluster_is_a_fifth_of_what_kubectl_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,6 +103,7 @@ def test_what_kubernetes_gives_a_meaning_keeps_it() -> None:
     assert new.name("default-scheduler") == "default-scheduler"
 
 
+@pytest.mark.long
 def test_every_kind_can_be_renamed() -> None:
     """With every field that is read: nothing is lost, and keys are as before."""
     for kind in MODELS:

@@ -4,6 +4,7 @@ from collections import Counter
 from random import Random
 
 import numpy as np
+import pytest
 
 from models import Cluster
 from planner import solve
@@ -157,6 +158,7 @@ def test_where_no_pod_fits_anywhere_there_are_no_quotas() -> None:
     assert not quotas
 
 
+@pytest.mark.long
 def test_prices_far_apart_are_no_overflow() -> None:
     """Where one cell cost much more than another, a quotient was infinite, with a warning."""
     found = Cluster.from_objects(merged.draw(8, "solve").objects)

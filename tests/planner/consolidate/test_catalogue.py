@@ -80,6 +80,7 @@ def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
     assert added or seed != 31
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(33))
 def test_machines_may_be_needed_for_room_alone(seed: int | None) -> None:
     """With a reserve no bound is above the cost of all placements tried, some machines holding no pod."""

@@ -126,6 +126,7 @@ def test_what_a_scheduler_without_profile_is_to_place_needs_no_room() -> None:
     assert plan.status == "Optimal"
 
 
+@pytest.mark.long
 def test_pods_that_preemption_evicts_find_no_node() -> None:
     """Without b3 api comes to b1 or b2 when zone a is lost: a pod of web, less important, had to go."""
     words = {"cpu": "3", "priority": 0}

@@ -177,6 +177,7 @@ print(len(counted), found is not None, file=sys.stderr)
 """
 
 
+@pytest.mark.long
 def test_the_solver_leaves_ctrl_c_to_the_program() -> None:
     """SCIP would take the signal for itself, and write about it where documents go."""
     ended = subprocess.run([sys.executable, "-c", _INTERRUPTED], capture_output=True, text=True, check=True)

@@ -74,6 +74,7 @@ HOPELESS = [
 ]
 
 
+@pytest.mark.long
 def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() -> None:
     """Of all pods that kube-scheduler left pending, each is explained; few are without a fix.
 
@@ -92,7 +93,7 @@ def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() 
     assert hopeless == {(name, pod) for name, pod in HOPELESS if name in names}
 
 
-@pytest.mark.parametrize(("name", "step"), [("schedule", 24), ("preemption", 20)])
+@pytest.mark.parametrize(("name", "step"), [("schedule", 48), ("preemption", 40)])
 def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
     """A sample of the recorded clusters: patch the manifests, read them afresh, simulate."""
     wrong, step = {}, seeds.every(step)

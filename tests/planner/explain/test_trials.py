@@ -53,12 +53,14 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
+@pytest.mark.long
 def test_changes_of_the_pod_share_the_states_of_the_same_nodes(made: Counter[str]) -> None:
     """Each combination of a change of the pod with a change of nodes took a state of its own."""
     explain(_hopeless(), ["default/new"])
     assert made["trials"] > 2 * made["states"] > 0, made
 
 
+@pytest.mark.long
 def test_what_comes_to_the_same_is_tried_once(made: Counter[str]) -> None:
     """A fix is tried again without each of its changes, most of which had been tried alone before."""
     explain(_hopeless(), ["default/new"])
@@ -66,7 +68,8 @@ def test_what_comes_to_the_same_is_tried_once(made: Counter[str]) -> None:
     assert not made["repeated"]
 
 
-@pytest.mark.parametrize("preemption", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("preemption", [True, False])
 def test_shared_states_give_the_same_answers(preemption: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many fixes, in the same order, as where every trial has a state of its own and nothing is kept."""
     snapshot = _hopeless("ab", preemption=preemption)

@@ -133,6 +133,7 @@ def _of_stateful_sets(pods: tuple[Pod, ...], chosen: set[str]) -> Iterator[Pod]:
         yield found.model_copy(update={"metadata": metadata})
 
 
+@pytest.mark.long
 def test_stateful_sets_are_never_pinned() -> None:
     """Fresh clusters, half of whose workloads are StatefulSets: thirty random replays of every plan."""
     for seed in seeds.seeds(1):

@@ -70,6 +70,7 @@ def planned_moves(given: Cluster, problem: Problem) -> list[Move]:
     return [Move(index[step.pod], names[step.source or ""], names[step.node or ""]) for step in steps]
 
 
+@pytest.mark.long
 def test_filters_lead_where_nodes_are_too_many_to_be_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     """All were pinned to one node each there, 579 of 581 moves of 20,000 nodes, though few need a pin."""
     given = lopsided(5002, "outage")

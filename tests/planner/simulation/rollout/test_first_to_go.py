@@ -85,6 +85,7 @@ states = st.sampled_from([STARTING, UNKNOWN, SICK, READY])
 places = st.sampled_from(["a1", "b1", "c1"])
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(places, states, st.integers(-1, 1)), min_size=1, max_size=8), st.data())
 def test_a_rollout_and_a_what_if_take_the_same_pods(
     pods: list[tuple[str, tuple[str, bool], int]], data: st.DataObject
