@@ -1,6 +1,7 @@
 """What a person reads."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,19 @@ def test_check_names_the_domain_that_is_too_full(planner: Planner, tmp_path: Pat
         "",
         "Each domain is compared with the emptiest one, so moving one pod there may repair several:",
         "`planner rebalance` finds the fewest moves.",
+    ]
+
+
+def test_what_counts_for_a_pinned_pod_alone_is_told_apart(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: the same line above three zones and above the one that a pinned pod may use."""
+    nodes = [builders.node(f"{zone}1", zone) for zone in "abc"]
+    web: dict[str, Any] = {"app": "web", "owner": "ReplicaSet/web", "spread": [builders.spread()]}
+    pods = [builders.pod(f"web-{number}", "a1", **web) for number in range(2)]
+    pinned = builders.pod("web-2", "b1", **web, node_selector={builders.ZONE: "b"})
+    ended = planner("check", "-f", write(tmp_path / "c.json", *nodes, *pods, pinned))
+    assert [line for line in ended.out.splitlines() if "over zone" in line] == [
+        "default ReplicaSet/web over zone (3 domains), DoNotSchedule: skew 2, maxSkew 1",
+        "default ReplicaSet/web over zone (1 domain), DoNotSchedule: skew 0, maxSkew 1",
     ]
 
 

@@ -48,10 +48,16 @@ def heading(row: SpreadRow, rows: Iterable[SpreadRow], *, everything: bool = Fal
 
 
 def over(row: SpreadRow, rows: Iterable[SpreadRow], *, everything: bool = False) -> str:
-    """The key; with the selector, where a workload has the same constraint for two sets of pods."""
+    """The key; with the selector or the number of domains, where constraints of a workload differ in that.
+
+    Pods of a workload that may use other nodes than the rest, as pinned ones, have other domains counted.
+    """
     key = row.topology_key if everything else short_key(row.topology_key)
-    alike = [_identity(other) for other in rows].count(_identity(row)) > 1
-    return f"{key} of {row.selector}" if row.selector and (alike or everything) else key
+    alike = [other for other in rows if _identity(other) == _identity(row)]
+    if row.selector and (everything or len({other.selector for other in alike}) > 1):
+        key = f"{key} of {row.selector}"
+    sizes = {len(other.domains) + other.unlisted for other in alike if other.selector == row.selector}
+    return key if len(sizes) <= 1 else f"{key} ({counted(len(row.domains) + row.unlisted, 'domain')})"
 
 
 def changes(numbers: Sequence[int]) -> str:
