@@ -16,7 +16,9 @@ MOVES = "moves"
 class DocumentPart(BaseModel):
     """A frozen piece of a document; fields are camelCase outside, as in Kubernetes."""
 
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True, alias_generator=to_camel, populate_by_name=True, extra="forbid", defer_build=True
+    )
 
 
 class Kubernetes(DocumentPart):
