@@ -1,6 +1,7 @@
 """Garbage collection, switched off while very many objects are made that all stay."""
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,15 +10,40 @@ _OLD_LEFT_ALONE: ContextVar[bool] = ContextVar("old_left_alone", default=False)
 
 #: So many new objects before the young ones are looked through.
 _SELDOM = 50_000
+#: All is looked through once there is twice as much as after the last time, and so many blocks of memory.
+_BLOCKS = 1_000_000
+
+
+class _Growth:
+    """How many blocks of memory there were when all had been looked through, or were made first."""
+
+    def __init__(self) -> None:
+        self._kept = 0
+
+    def begin(self) -> None:
+        """Remember the first time."""
+        self._kept = self._kept or sys.getallocatedblocks()
+
+    def collect_if_due(self) -> None:
+        """Look through all, where it has grown enough."""
+        if self._kept and sys.getallocatedblocks() > 2 * self._kept + _BLOCKS:
+            gc.collect()
+            self._kept = sys.getallocatedblocks()
+
+
+_GROWTH = _Growth()
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """No garbage collection meanwhile: among millions of new objects it would find none.
 
-    They are old at once, so the next small collection does not go through all of them either.
+    They are old at once, so the next small collection does not go through all of them either.  Python would
+    never come to look through the old ones then: a program that asks again and again has that done here.
     """
     was_enabled = gc.isenabled()
+    if was_enabled:
+        _GROWTH.collect_if_due()
     gc.disable()
     try:
         yield
@@ -27,6 +53,7 @@ def collector_paused() -> Iterator[None]:
             gc.unfreeze()
         if was_enabled:
             gc.enable()
+            _GROWTH.begin()
 
 
 @contextmanager

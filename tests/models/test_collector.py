@@ -1,0 +1,48 @@
+"""Garbage of a program that asks again and again is collected, although collection is paused so often."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+#: Makes circles of references: prints how many there are at most, and how often all was looked through.
+PROGRAM = """
+import gc, sys
+from weakref import WeakSet
+from models.collector import collector_paused
+
+class Circle:
+    def __init__(self):
+        self.itself, self.room = self, [[number] for number in range(60)]
+
+alive, most, passes = WeakSet(), 0, []
+gc.callbacks.append(lambda phase, info: info["generation"] == 2 and passes.append(phase))
+for _ in range(int(sys.argv[1])):
+    with collector_paused():
+        for _ in range(1_000):
+            alive.add(Circle())
+    most = max(most, len(alive))
+print(most, len(passes))
+"""
+
+
+def _played(times: int) -> list[int]:
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(times)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+        timeout=60,
+    )
+    return [int(word) for word in ended.stdout.split()]
+
+
+def test_garbage_does_not_pile_up() -> None:
+    """What went wrong: a sweep of a thousand questions held what all of them had made."""
+    most, _ = _played(60)
+    assert most < 40_000
+
+
+def test_a_single_question_is_not_held_up() -> None:
+    """What is made for it stays to its end: looking through it would find nothing."""
+    assert _played(10) == [10_000, 0]
