@@ -1,4 +1,4 @@
-"""Ctrl-C as a request for the best answer so far."""
+"""Ctrl-C, or the SIGTERM that ends a container, as a request for the best answer so far."""
 
 import signal
 import threading
@@ -10,27 +10,40 @@ from cli.output.outcome import say
 from cli.output.progress import wipe
 from planner.proof.clock import leave
 
+_NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+
 
 @contextmanager
 def stop_event() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C sets; the second one ends the command as usual."""
+    """An event that the first of these signals sets; the second one ends the command as usual."""
     stop_requested = threading.Event()
-    usual = signal.getsignal(signal.SIGINT)
+    usual = {number: signal.getsignal(number) for number in _NAMES}
 
     def request_stop(number: int, frame: FrameType | None) -> None:
-        if stop_requested.is_set() and callable(usual):
-            usual(number, frame)
+        if stop_requested.is_set():
+            _as_usual(number, frame)
         stop_requested.set()
         wipe()
-        say("stopping with the best so far; Ctrl-C again gives up")
+        say(f"stopping with the best so far; {_NAMES[signal.Signals(number)]} again gives up")
         leave()
 
-    # A job in the background of a shell ignores interrupts, and goes on doing so; other threads get none.
-    if usual is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+    def _as_usual(number: int, frame: FrameType | None) -> None:
+        handler = usual[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        # Other threads get no signals.
         yield stop_requested
         return
-    signal.signal(signal.SIGINT, request_stop)
+    # A job in the background of a shell ignores interrupts, and goes on doing so.
+    heeded = [number for number, handler in usual.items() if handler not in {signal.SIG_IGN, None}]
+    for number in heeded:
+        signal.signal(number, request_stop)
     try:
         yield stop_requested
     finally:
-        signal.signal(signal.SIGINT, usual)
+        for number in heeded:
+            signal.signal(number, usual[number])

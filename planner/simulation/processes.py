@@ -103,8 +103,9 @@ def _fork(work: Callable[[], object], here: Connection, there: Connection) -> in
         return pid
     code = 1
     try:
-        # Ctrl-C is answered by the first process.
+        # The first process answers Ctrl-C and SIGTERM, and ends this one.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         gc.freeze()
         here.close()
         there.send(work())

@@ -176,8 +176,9 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     assert (process.returncode, printed) == (130, (b"", b"interrupted\n"))
 
 
-def test_ctrl_c_prints_the_best_plan_so_far(tmp_path: Path) -> None:
-    """An interrupt while the solver searches: a plan at once, with the exit code of any other."""
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGINT, b"Ctrl-C"), (signal.SIGTERM, b"SIGTERM")])
+def test_a_signal_prints_the_best_plan_so_far(number: int, name: bytes) -> None:
+    """While the solver searches, as when a container ends: a plan, with the exit code of any other."""
     with gzip.open(PACKINGS, "rt") as lines:
         hard = next(case for line in lines if (case := json.loads(line))["name"] == HARD)
     process = subprocess.Popen(
@@ -192,11 +193,11 @@ def test_ctrl_c_prints_the_best_plan_so_far(tmp_path: Path) -> None:
     process.stdin.close()
     process.stdin = None
     _wait_for_library(process, "ortools")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     start = time.monotonic()
     printed, errors = process.communicate(timeout=SECONDS)
     assert time.monotonic() - start < PROMPTLY
-    assert errors.splitlines()[0] == b"stopping with the best so far; Ctrl-C again gives up"
+    assert errors.splitlines()[0] == b"stopping with the best so far; " + name + b" again gives up"
     plan = json.loads(printed)
     assert plan["verdicts"]["sequence"] is True
     assert (process.returncode, plan["status"]) == (1 if plan["unplaced"] else 0, "Feasible")
