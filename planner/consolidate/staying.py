@@ -30,7 +30,7 @@ class Staying(NodeRemoval):
             if not self._meter.over():
                 yield template, node
 
-    def _newcomers(self, template: int) -> Codes:
+    def _moved_in(self, template: int) -> Codes:
         """The pods of a template on nodes where more of them are than before."""
         pods = self._movable.of(template)
         nodes = self._trial.state.node_of[pods]
@@ -41,7 +41,7 @@ class Staying(NodeRemoval):
     def _comes_back(self, template: int, node: int) -> bool:
         """Whether a pod of a template came back to a node; else nothing has changed."""
         state = self._trial.state
-        for pod in self._newcomers(template)[: effort.PODS_BROUGHT_BACK].tolist():
+        for pod in self._moved_in(template)[: effort.PODS_BROUGHT_BACK].tolist():
             mark = state.mark()
             before = excesses(self._trial.ledger.hard_of((template,)))
             state.unbind(pod)
@@ -58,7 +58,7 @@ class Staying(NodeRemoval):
         """Some pods of a node that were elsewhere before, the largest first."""
         on = self._task.movable_on(node)
         templates = {self._trial.template(pod) for pod in on}
-        came = {pod for template in templates for pod in self._newcomers(template).tolist()}
+        came = {pod for template in templates for pod in self._moved_in(template).tolist()}
         return self._largest_first([pod for pod in on if pod in came])[: effort.PODS_BROUGHT_BACK]
 
     def _changes_places(self, pod: int, other: int, node: int) -> bool:

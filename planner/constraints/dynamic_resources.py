@@ -98,7 +98,7 @@ class DynamicResources(Filter, Score):
             return False
         return (
             claim.status.allocation is not None
-            and len(claim.status.reserved_for) + self._newcomers(claim.key).total >= MOST_RESERVATIONS
+            and len(claim.status.reserved_for) + self._unlisted_users(claim.key).total >= MOST_RESERVATIONS
         )
 
     def bind_failure(self, template: Template) -> str | None:
@@ -106,8 +106,8 @@ class DynamicResources(Filter, Score):
         full = (claim for claim in self._claims(template) if self._is_full(claim, template))
         return next((_TOO_MANY.format(claim=claim) for claim in full), None)
 
-    def _newcomers(self, key: str) -> PodCounts:
-        """The placed pods that use a claim and are not in its list."""
+    def _unlisted_users(self, key: str) -> PodCounts:
+        """The placed pods that use a claim and are not in its `reservedFor` list."""
         return self.state.tally((self.name, key), lambda: self._users[key])
 
     def _lacking(self, template: Template) -> Mask | None:
@@ -122,7 +122,7 @@ class DynamicResources(Filter, Score):
 
     def reads(self, template: Template) -> Iterator[PodCounts]:
         yield from (
-            self._newcomers(claim.key) for claim in self._claims(template) if claim.key in self._users
+            self._unlisted_users(claim.key) for claim in self._claims(template) if claim.key in self._users
         )
 
     def wants_pods(self, template: Template) -> bool:

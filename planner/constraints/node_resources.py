@@ -149,14 +149,16 @@ class NodeResourcesFit(Filter, Score):
         room = self.problem.allocatable[np.ix_(rows, nodes)]
         judged = (room > 0) | ~np.isin(rows, list(self._extended))[:, np.newaxis]
         short = judged & (wanted > room - used[np.ix_(rows, nodes)])
-        hopeless = (short & (wanted > room)).any(axis=0)
-        codes = [self._pattern(*found) for found in zip(map(tuple, short.T), hopeless.tolist(), strict=True)]
+        unresolvable = (short & (wanted > room)).any(axis=0)
+        codes = [
+            self._pattern(*found) for found in zip(map(tuple, short.T), unresolvable.tolist(), strict=True)
+        ]
         return codes[0] if isinstance(where, int) else np.array(codes, np.int64)
 
-    def _pattern(self, short: tuple[bool, ...], hopeless: bool) -> int:
+    def _pattern(self, short: tuple[bool, ...], unresolvable: bool) -> int:
         if not any(short):
             return 0
-        return self._patterns.setdefault((short, hopeless), len(self._patterns) + 1)
+        return self._patterns.setdefault((short, unresolvable), len(self._patterns) + 1)
 
     def verdict(self, template: Template, code: int) -> Verdict:
         if len(self._rows(template)) > _MOST_BITS:
@@ -168,11 +170,11 @@ class NodeResourcesFit(Filter, Score):
         return Verdict(tuple(reasons), unresolvable=bool(code & _UNRESOLVABLE))
 
     def _verdict_in_full(self, template: Template, code: int) -> Verdict:
-        short, hopeless = list(self._patterns)[code - 1]
+        short, unresolvable = list(self._patterns)[code - 1]
         names = ["", *(f"Insufficient {self.problem.resources[row]}" for row in self._rows(template))]
         names[0] = _TOO_MANY_PODS
         reasons = tuple(name for name, missing in zip(names, short, strict=True) if missing)
-        return Verdict(reasons, unresolvable=hopeless)
+        return Verdict(reasons, unresolvable=unresolvable)
 
     def score(self, template: Template, feasible: Feasible) -> Ints:
         return self._scores.get(

@@ -97,7 +97,7 @@ class LargestFirst:
         """The ready moves that take no room from larger ones that are left; the largest first."""
         needed = self._needed_by_larger(left)
         allowed = [move for move in ready if not needed[self.size(move)][move.target]]
-        # A pod that stays in its domain frees a node there, and fewer nodes serve it than serve newcomers.
+        # A pod that stays in its domain frees a node there, and fewer nodes serve it than serve others.
         return sorted(
             allowed, key=lambda move: (self.key(move), not self.near(move, move.source)[move.target])
         )

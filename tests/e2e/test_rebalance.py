@@ -119,7 +119,7 @@ def test_a_budget_that_never_allows_it(live: ControlPlane, tmp_path: Path) -> No
 
 
 def test_a_full_zone(live: ControlPlane, tmp_path: Path) -> None:
-    """A bystander that could be elsewhere goes first, and only then there is room in its zone."""
+    """Another pod that could be elsewhere goes first, and only then there is room in its zone."""
     live.create(node("a1"), node("a2"), workload("web", 2, spread("web"), cpu="1"))
     live.at_rest(2)
     live.kubectl("cordon", "a1")

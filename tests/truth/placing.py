@@ -51,8 +51,8 @@ class Placing:
         self._most = [tiny.total(tiny.start, n) + kind.waiting for n, kind in enumerate(kinds)]
         self._values: dict[int, tuple[Value, list[int]]] = {}
         self._before = tiny.excess(tiny.start)
-        # Kinds that no filter leaves a place even in an empty cluster are no hope.
-        self._hopeless = [
+        # Kinds that the filters refuse every node even in an empty cluster.
+        self._unschedulable = [
             n for n, kind in enumerate(kinds) if kind.waiting and not tiny.fits[n][0](tiny.start)
         ]
 
@@ -128,7 +128,7 @@ class Placing:
         counts = dict.fromkeys(self.priorities, 0)
         for number, kind in enumerate(self._tiny.kinds):
             if kind.priority in counts and (kind.waiting or kind.movable):
-                waiting = 0 if number in self._hopeless else kind.waiting
+                waiting = 0 if number in self._unschedulable else kind.waiting
                 counts[kind.priority] += self._tiny.total(self._tiny.start, number) + waiting
         return tuple(counts.values())
 

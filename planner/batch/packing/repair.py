@@ -63,10 +63,10 @@ class PackingRepair:
         """Bring as many of the wanted pods as possible to some nodes; those that came are wanted no more."""
         room = _Nodes(self._pending, nodes, wanted, on, self._capped, self._room)
         tabu = Tabu(room, room.at, 0, self._meter.effort.tabu, stay=0.0)
-        hopeless: set[int] = set()
+        failed: set[int] = set()
         for pod in range(room.static, room.pods):
             template = room.templates[room.of[pod]]
-            if template in hopeless or self._meter.over():
+            if template in failed or self._meter.over():
                 continue
             before = tabu.at.copy()
             if not (
@@ -75,7 +75,7 @@ class PackingRepair:
                 and room.within_limits(tabu.at)
             ):
                 tabu.reset(before)
-                hopeless.add(template)
+                failed.add(template)
         room.write(tabu.at, wanted, on)
 
 

@@ -6,7 +6,7 @@ none anywhere and it matches itself.  So one domain may be started by a pod that
 and every other needs a pod that is there already, that came without needing the same, or that no pod
 asked about it.
 
-Of pods that run and stay nothing is asked: the scheduler looks at newcomers alone.
+Of pods that run and stay nothing is asked: the scheduler looks at incoming pods alone.
 """
 
 from __future__ import annotations

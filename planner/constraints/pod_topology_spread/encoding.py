@@ -1,9 +1,9 @@
 """Spread constraints in the solver's terms.
 
-Of newcomers, when all is placed: in every domain to which a pod with the constraint came,
+Of incoming pods, when all is placed: in every domain to which a pod with the constraint came,
 `matching pods - global minimum <= maxSkew`.
 
-Of newcomers, when each pod is bound, whatever the order: counts only grow, so when the last pod with
+Of incoming pods, when each pod is bound, whatever the order: counts only grow, so when the last pod with
 the constraint comes to a domain, at least the matching pods that it found there and the batch's pods
 with the same constraint are counted, and the global minimum is at most the final one.  That is
 necessary, not sufficient; whether an order exists is found out by looking for one.

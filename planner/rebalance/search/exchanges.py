@@ -1,4 +1,4 @@
-"""Repair in a full cluster without bystanders: one replica takes the gap that another one leaves.
+"""Repair in a full cluster without ejecting other pods: one replica takes the gap that another one leaves.
 
 Any replicas of a workload may leave a domain; well chosen ones leave room for all that come.
 The solver chooses; `ExchangeOrder` makes the moves: pods with room now, first those that leave a gap that

@@ -273,14 +273,14 @@ class Exhaustive:
                     if after in found:
                         if weight >= found[after]:
                             continue
-                    elif known or self._is_hopeless(after, depth):
+                    elif known or self._cannot_improve(after, depth):
                         continue
                     found[after] = weight
                     self._came_from[after] = placement
                 meter.spend(price * (self._placements.looked_at - looked_at))
         return found
 
-    def _is_hopeless(self, placement: Placement, depth: int) -> bool:
+    def _cannot_improve(self, placement: Placement, depth: int) -> bool:
         """Whether no placement reached from here can be better than the best known."""
         if not self._at_floor() or any(self._floor):
             return False

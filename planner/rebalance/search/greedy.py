@@ -55,7 +55,7 @@ class Greedy:
 
     def _better(self, constraint: TrackedConstraint) -> Move | None:
         """A move that brings a constraint nearer to its goal; it has been made."""
-        for domain in crowded(constraint):
+        for domain in surplus_domains(constraint):
             for pod in self.candidates(constraint, domain):
                 move = self._try(pod)
                 if move is not None:
@@ -114,7 +114,7 @@ class Greedy:
                 yield node
 
 
-def crowded(constraint: TrackedConstraint) -> Iterator[int]:
+def surplus_domains(constraint: TrackedConstraint) -> Iterator[int]:
     """The domains with too many pods now, the fullest first."""
     surplus = constraint.surplus()
     order = np.argsort(-surplus, kind="stable")
@@ -182,7 +182,7 @@ class UnpinnedMoves:
 
     def _ways(self, constraint: TrackedConstraint) -> Iterator[_Rank]:
         """The forced moves that bring a constraint nearer to its goal, from domains with too many."""
-        for domain in crowded(constraint):
+        for domain in surplus_domains(constraint):
             for pod in self._greedy.candidates(constraint, domain):
                 way = self._way(pod)
                 if way is not None:

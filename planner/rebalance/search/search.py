@@ -29,7 +29,7 @@ from planner.landing.landing import PinPolicy
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline
 from planner.proof import move_effort as effort
-from planner.rebalance.search.chains import repaired_in_chains
+from planner.rebalance.search.chains import repaired_by_ejection_chains
 from planner.rebalance.search.evaluation import Evaluator, Found, FoundMoves, Size, Values
 from planner.rebalance.search.exact import modelled
 from planner.rebalance.search.exhaustive import Exhaustive, Placements, tried_out
@@ -49,10 +49,10 @@ def _previewed(evaluator: Evaluator, best: Found) -> Found:
 #: In the order in which they are used: what is looked for, and for which clusters.
 NEIGHBOURHOODS: Sequence[tuple[Neighbourhood, str, Collection[Size]]] = (
     (repaired_one_by_one, "moves that the scheduler makes by itself", {*Size}),
-    (repaired_in_chains, "chains of moves that make room", {Size.LARGE}),
+    (repaired_by_ejection_chains, "chains of moves that make room", {Size.LARGE}),
     (_previewed, "better moves by trying out all of them", {Size.TINY, Size.SMALL}),
     (relaxed, "bounds on the moves", {*Size}),
-    (repaired_in_chains, "chains of moves that make room", {Size.SMALL}),
+    (repaired_by_ejection_chains, "chains of moves that make room", {Size.SMALL}),
     (modelled, "better moves with a model of all nodes", {Size.TINY, Size.SMALL}),
     (tried_out, "better moves by trying out all of them", {Size.TINY}),
 )

@@ -1,6 +1,6 @@
 """Both halves of the encodings, on clusters whose running pods may break their constraints already.
 
-Newcomers respect what they find; of pods that run and stay nothing is asked.  So every placement that
+Incoming pods respect what they find; of pods that run and stay nothing is asked.  So every placement that
 evictions and then binds lead to satisfies the models, and none of their bounds is below it.
 """
 
@@ -142,7 +142,7 @@ def _ask_nobody(self: Counts, present: Any, condition: Any) -> None:
 
 @pytest.mark.parametrize("family", BROKEN)
 def test_pods_that_run_where_a_rule_is_broken_may_stay(family: str) -> None:
-    """The snapshot itself is a solution, and a newcomer does not join them."""
+    """The snapshot itself is a solution, and an incoming pod does not join them."""
     pending = Pending(Problem(cluster(*BROKEN[family])), moves=True)
     (number,) = pending.wanted
     current_nodes = Counter({(number, 0): len(pending.running[number][0])})
@@ -156,7 +156,7 @@ def test_pods_that_run_where_a_rule_is_broken_may_stay(family: str) -> None:
 def test_a_mistake_in_either_half_is_noticed(
     family: str, mistake: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test above can fail: stayers thrown out, or newcomers let in where they find too many."""
+    """The test above can fail: stayers thrown out, or incoming pods let in where they find too many."""
     monkeypatch.setattr(Counts, "require_if", mistake)
     if mistake is _ask_stayers:
         monkeypatch.setattr(Counts, "any_of", lambda self, *_: self.start("always"))

@@ -22,7 +22,7 @@ def conflict_of(*objects: Object, seconds: float = 30.0) -> Conflict | None:
 
 
 def test_too_many_pods_for_the_cpu() -> None:
-    """Two of three pods of two cores fit on one node of four; bystanders are no part of it."""
+    """Two of three pods of two cores fit on one node of four; other pods are no part of it."""
     pods = [pod(f"web-{number}", cpu="2", memory="1Gi") for number in range(3)]
     found = conflict_of(node("a"), *pods, pod("small", memory="1Gi"))
     assert found is not None

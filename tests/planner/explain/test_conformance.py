@@ -62,7 +62,7 @@ def test_only_those_scenarios_are_stuck() -> None:
 
 
 #: Pods without a fix in the recordings, by cluster.
-HOPELESS = [
+WITHOUT_FIX = [
     ("affinity-100235", "default/p0009"),
     ("affinity-100235", "prod/p0008"),
     ("affinity-100375", "prod/p0004"),
@@ -81,16 +81,16 @@ def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() 
     For most of those a pod could go whose replacement would wait instead, or that nothing makes again.
     An eighth of the clusters, others on every run.
     """
-    hopeless, step = set(), seeds.every(8)
+    without_fix, step = set(), seeds.every(8)
     some = cases("schedule", seeds.fresh() % step, step)
     for case in some:
         pending = {step["pod"] for step in case["expected"] if not step["node"]}
         found = explanations(case)
         assert {pod for item in found for pod in (item.pod, *item.alike)} >= pending
-        hopeless |= {(case["name"], item.pod) for item in found if not item.fixes}
+        without_fix |= {(case["name"], item.pod) for item in found if not item.fixes}
         assert all(item.exhausted for item in found if not item.fixes)
     names = {case["name"] for case in some}
-    assert hopeless == {(name, pod) for name, pod in HOPELESS if name in names}
+    assert without_fix == {(name, pod) for name, pod in WITHOUT_FIX if name in names}
 
 
 @pytest.mark.parametrize(("name", "step"), [("schedule", 48), ("preemption", 40)])

@@ -14,7 +14,7 @@ from planner.proof.effort import STANDARD
 from tests.builders import HOST, ZONE, cluster, node, pod, spread, term
 
 
-def _hopeless(zones: str = "abc", *, preemption: bool = True) -> Cluster:
+def _hard_to_fix(zones: str = "abc", *, preemption: bool = True) -> Cluster:
     """A pod to which only several changes at once could open a node, behind others that wait as well."""
     nodes = [node(f"{zone}{number}", zone=zone, cpu="2") for zone in zones for number in (1, 2)]
     running = [
@@ -56,14 +56,14 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.long
 def test_changes_of_the_pod_share_the_states_of_the_same_nodes(made: Counter[str]) -> None:
     """Each combination of a change of the pod with a change of nodes took a state of its own."""
-    explain(_hopeless(), ["default/new"])
+    explain(_hard_to_fix(), ["default/new"])
     assert made["trials"] > 2 * made["states"] > 0, made
 
 
 @pytest.mark.long
 def test_what_comes_to_the_same_is_tried_once(made: Counter[str]) -> None:
     """A fix is tried again without each of its changes, most of which had been tried alone before."""
-    explain(_hopeless(), ["default/new"])
+    explain(_hard_to_fix(), ["default/new"])
     assert made["trials"]
     assert not made["repeated"]
 
@@ -72,7 +72,7 @@ def test_what_comes_to_the_same_is_tried_once(made: Counter[str]) -> None:
 @pytest.mark.parametrize("preemption", [True, False])
 def test_shared_states_give_the_same_answers(preemption: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many fixes, in the same order, as where every trial has a state of its own and nothing is kept."""
-    snapshot = _hopeless("ab", preemption=preemption)
+    snapshot = _hard_to_fix("ab", preemption=preemption)
     shared = explain(snapshot, preemption=preemption, effort=STANDARD)
 
     class NothingKept(dict[Hashable, object]):

@@ -19,7 +19,7 @@ from tests import seeds
 from tests.builders import HOST, PREFERRED, SOFT, ZONE, Object, cluster, node, pod, spread
 from tests.planner.rebalance.lopsided import KINDS, drawn
 from tests.planner.rebalance.test_recordings import wrong_in
-from tests.planner.rebalance.test_unscheduled import bystander, full_zone, of_stateful_sets
+from tests.planner.rebalance.test_unscheduled import ejectable, full_zone, of_stateful_sets
 
 
 def cordoned(plan: MovePlan) -> list[MoveStep]:
@@ -29,7 +29,7 @@ def cordoned(plan: MovePlan) -> list[MoveStep]:
 
 def test_the_wrong_nodes_are_cordoned() -> None:
     """Here the node where the replacement would take the room that was just freed; it counts as a pin."""
-    given = full_zone(bystander("x", "StatefulSet/x"))
+    given = full_zone(ejectable("x", "StatefulSet/x"))
     plan = rebalance(given, cordon=True)
     (step,) = cordoned(plan)
     assert (step.pod, step.cordon, step.pin) == ("default/x", ("n1",), None)
@@ -41,7 +41,7 @@ def test_the_wrong_nodes_are_cordoned() -> None:
 
 def test_nothing_is_cordoned_without_being_asked() -> None:
     """A note names the flag and the nodes that it would cordon."""
-    given = full_zone(bystander("x", "StatefulSet/x"))
+    given = full_zone(ejectable("x", "StatefulSet/x"))
     plan = rebalance(given)
     assert cordoned(plan) == []
     told = [note for note in plan.notes if "--may-cordon" in note]
@@ -53,14 +53,14 @@ def test_nothing_is_cordoned_without_being_asked() -> None:
 def test_on_large_clusters_a_note_names_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the flag would do is not tried there."""
     monkeypatch.setattr(effort, "TRIED_PLACES", 0)
-    plan = rebalance(full_zone(bystander("x", "StatefulSet/x")))
+    plan = rebalance(full_zone(ejectable("x", "StatefulSet/x")))
     notes = [note for note in plan.notes if "--may-cordon" in note]
     assert notes == ["--may-cordon keeps those that cannot be pinned off up to 3 nodes"]
 
 
 def test_a_replica_set_is_pinned_all_the_same() -> None:
     """A cordon affects other pods, a pin does not."""
-    plan = rebalance(full_zone(bystander("x", "ReplicaSet/x")), cordon=True)
+    plan = rebalance(full_zone(ejectable("x", "ReplicaSet/x")), cordon=True)
     assert [step.landing for step in plan.steps] == ["pinned", "filters"]
 
 
@@ -87,7 +87,7 @@ def test_which_pods_a_cordon_does_not_hold(words: dict[str, Any], why: str) -> N
 def test_a_node_that_is_cordoned_already_is_not_cordoned_again() -> None:
     """It is not in the plan, which would uncordon it afterwards."""
     closed = node("n3", zone="b", cpu="1", cordoned=True)
-    plan = rebalance(full_zone(bystander("x", "StatefulSet/x"), more=(closed,)), cordon=True)
+    plan = rebalance(full_zone(ejectable("x", "StatefulSet/x"), more=(closed,)), cordon=True)
     assert [step.cordon for step in cordoned(plan)] == [("n1",)]
 
 

@@ -75,7 +75,7 @@ def _pods(  # noqa: PLR0913, PLR0917 - what replicas are made of
 
 
 def _filling(draw: random.Random, free: list[int], zones: int) -> list[Object]:
-    """Bystanders without constraints that leave one zone next to no room."""
+    """Other pods, without constraints, that leave one zone next to no room."""
     full, found = draw.randrange(zones), list[Object]()
     for place in range(len(free)):
         while place % zones == full and free[place] >= 250:

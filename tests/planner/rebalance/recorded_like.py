@@ -80,7 +80,7 @@ class _Plain:
         ]
 
     def _filling(self) -> list[Object]:
-        """Bystanders without constraints that leave one zone next to no room."""
+        """Other pods, without constraints, that leave one zone next to no room."""
         full, found = self._draw.randrange(_ZONES), list[Object]()
         for place in range(full, self._nodes, _ZONES):
             while self._free[place] >= 100:

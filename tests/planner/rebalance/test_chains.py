@@ -1,4 +1,4 @@
-"""Repair where there is next to no room: gaps that travel, and bystanders that open a node."""
+"""Repair where there is next to no room: gaps that travel, and pods that are ejected."""
 
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections, protections_of
@@ -6,7 +6,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from planner.rebalance.search.chains import Chains
+from planner.rebalance.search.chains import EjectionChains
 from planner.rebalance.search.evaluation import Evaluator
 from tests.builders import Object, cluster, node, pod, spread
 
@@ -29,7 +29,7 @@ def repaired(
     problem = Problem(found)
     trial, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
-    moves = Chains(Evaluator(trial, movable, rules, Meter.of(60), most)).repair()
+    moves = EjectionChains(Evaluator(trial, movable, rules, Meter.of(60), most)).repair()
     return [_spelled(problem, move) for move in moves], trial.ledger.excess(hard=True)
 
 
@@ -49,7 +49,7 @@ def test_the_tightest_gap_is_taken() -> None:
     assert (moves, left) == ([("w0", "a", "b2")], 0)
 
 
-def test_several_bystanders_open_a_node_together() -> None:
+def test_several_pods_are_ejected_from_a_node_together() -> None:
     """Two pods of 1 cpu leave so that one of 2 fits; each goes to the gap of its size."""
     moves, left = repaired(
         node("a", zone="a", cpu="6"),
@@ -104,8 +104,8 @@ def test_a_chain_is_made_whole_or_not_at_all() -> None:
     assert repaired(*objects, most=3)[1] == 0
 
 
-def test_bystanders_count_against_the_limit_of_a_node() -> None:
-    """A policy that lets one pod of a node go does not let two bystanders leave it."""
+def test_ejected_pods_count_against_the_limit_of_a_node() -> None:
+    """A policy that lets one pod of a node go does not let two pods be ejected from it."""
     objects = (
         node("a", zone="a", cpu="6"),
         *(web(n, "a") for n in range(3)),

@@ -55,7 +55,7 @@ def test_the_replica_whose_gap_is_large_enough_leaves() -> None:
     assert (moves[0], moves[1][1], left) == (("api-0", "a3"), "b0", 0)
 
 
-def test_no_bystander_moves() -> None:
+def test_no_other_pod_is_ejected() -> None:
     """Where no gap can be made by the broken workloads alone, the rest is left to others."""
     objects = [item for item in lopsided() if item["metadata"]["name"] not in ("api-0", "api-1", "api-2")]
     filler = [pod(f"z{number}", f"b{number}", cpu="2", owner=f"ReplicaSet/z{number}") for number in (0, 1)]

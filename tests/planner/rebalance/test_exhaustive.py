@@ -66,7 +66,7 @@ def test_a_carrier_on_a_node_that_does_not_count_may_leave_its_domain() -> None:
     assert [(step.pod, step.node) for step in plan.steps] == [("default/new", "n2")]
 
 
-def test_a_bystander_makes_way() -> None:
+def test_another_pod_is_ejected_first() -> None:
     """Two moves, the one that makes room first."""
     found = tried_out(
         node("a", zone="a"),

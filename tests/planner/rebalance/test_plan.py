@@ -61,7 +61,7 @@ def test_a_lopsided_workload_is_evened_out() -> None:
     assert (plan.before.hard_excess, plan.after.hard_excess, plan.status) == (2, 0, "Optimal")
 
 
-def test_bystanders_make_room() -> None:
+def test_other_pods_are_ejected_to_make_room() -> None:
     """A full zone takes a pod when another pod that may run elsewhere leaves it."""
     given_ = cluster(
         *zones("a", "b", cpu="3"),

@@ -19,22 +19,22 @@ from tests.planner.rebalance.lopsided import KINDS, drawn
 from tests.planner.rebalance.test_recordings import wrong_in
 
 
-def full_zone(*bystanders: Object, more: tuple[Object, ...] = ()) -> Cluster:
-    """Three replicas in zone a, and bystanders in zone b whose replacements may land there again."""
+def full_zone(*others: Object, more: tuple[Object, ...] = ()) -> Cluster:
+    """Three replicas in zone a, and others in zone b whose replacements may land there again."""
     return cluster(
         node("n0", zone="a", cpu="3"),
-        node("n1", zone="b", cpu=str(len(bystanders))),
+        node("n1", zone="b", cpu=str(len(others))),
         node("n2", cpu="1"),
         *(
             pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread()])
             for n in range(3)
         ),
-        *bystanders,
+        *others,
         *more,
     )
 
 
-def bystander(name: str, owner: str, **words: Any) -> Object:
+def ejectable(name: str, owner: str, **words: Any) -> Object:
     """A pod of one cpu in zone b; its own constraint replaces the scheduler's default constraints."""
     soft = [spread(HOST, app=name, when=SOFT)]
     return pod(name, "n1", cpu="1", owner=owner, app=name, spread=soft, **words)
@@ -78,7 +78,7 @@ def test_only_templates_that_roll_nothing_out_are_narrowed(
 ) -> None:
     """Otherwise the move is left out with all that depend on it, and a note says why."""
     more = () if controller is None else (above(owner, controller),)
-    given = full_zone(bystander("x", owner), more=more)
+    given = full_zone(ejectable("x", owner), more=more)
     plan = rebalance(given)
     assert pinned(plan) == (["default/x"] if possible else [])
     assert plan.after.hard_excess == (0 if possible else plan.before.hard_excess)
@@ -93,22 +93,22 @@ def test_only_templates_that_roll_nothing_out_are_narrowed(
 
 def test_a_curve_that_ends_below_the_plan_is_explained() -> None:
     """What went wrong: it said that two moves leave nothing too much, beside a plan without moves."""
-    plan = rebalance(full_zone(bystander("x", "StatefulSet/x")), curve=True)
+    plan = rebalance(full_zone(ejectable("x", "StatefulSet/x")), curve=True)
     assert (plan.steps, plan.curve[-1].hard_excess) == ((), 0)
     assert plan.after.hard_excess == plan.before.hard_excess > 0
     assert any("the curve counts moves that cannot be scheduled safely" in note for note in plan.notes)
-    other = rebalance(full_zone(bystander("x", "ReplicaSet/x")), curve=True)
+    other = rebalance(full_zone(ejectable("x", "ReplicaSet/x")), curve=True)
     assert other.curve[-1].hard_excess == other.after.hard_excess == 0
     assert not any("the curve" in note for note in other.notes)
 
 
 @pytest.mark.parametrize("tiny", [False, True])
 def test_another_pod_makes_room(monkeypatch: pytest.MonkeyPatch, tiny: bool) -> None:
-    """Of two bystanders the one that can be pinned leaves, though the other comes first and costs less."""
+    """Of two ejectable pods the pinnable one leaves, though the other comes first and costs less."""
     if not tiny:
         monkeypatch.setattr(effort, "EXHAUSTED_NODES", 0)
     cost = {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "1"}}
-    given = full_zone(bystander("x", "StatefulSet/x"), bystander("y", "ReplicaSet/y", **cost))
+    given = full_zone(ejectable("x", "StatefulSet/x"), ejectable("y", "ReplicaSet/y", **cost))
     plan = rebalance(given)
     assert pinned(plan) == ["default/y"]
     assert plan.after.hard_excess == 0

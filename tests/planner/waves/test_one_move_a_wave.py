@@ -73,7 +73,7 @@ def test_without_pins_nothing_holds_it() -> None:
 
 
 def alone(**words: Any) -> list[Object]:
-    """Two zones, two bystanders in one, and a pod beside them."""
+    """Two zones, two other pods in one, and a pod beside them."""
     return [
         node("from", zone="a"),
         node("there", zone="b"),

@@ -94,7 +94,7 @@ assess() {
             }
         }
         # The oldest fresh pod of the owner, not yet taken, that is in the set, waiting, or anywhere.
-        function newcomer(i, how,    n, names, j, id) {
+        function fresh_pod(i, how,    n, names, j, id) {
             n = split(fresh[own[i]], names, " ")
             for (j = 1; j <= n; j++) {
                 id = space[i] "/" names[j]
@@ -108,9 +108,9 @@ assess() {
         }
         # Which fresh pod is the replacement of a move, best one that landed where it was to.
         function find_replacement(i,    id) {
-            if ((new[i] = newcomer(i, "in the set")) != "") {
+            if ((new[i] = fresh_pod(i, "in the set")) != "") {
                 state[i] = ready[space[i] "/" new[i]] || space[i] "/" pod[i] in was_not_ready ? "done" : "landed"
-            } else if ((new[i] = newcomer(i, "waiting")) == "" && (new[i] = newcomer(i, "anywhere")) != "") {
+            } else if ((new[i] = fresh_pod(i, "waiting")) == "" && (new[i] = fresh_pod(i, "anywhere")) != "") {
                 id = space[i] "/" new[i]; wrong(id " has landed on " node_now[id] ", planned was " to[i])
             }
         }
