@@ -39,7 +39,7 @@ e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../sha
 e2e-long: $(READY)  ## The same many times over, and struck at random moments; RUNS, KILLS and SEED, the better part of an hour
 	$(BIN)/python -m pytest -v -rP $(or $(E2E),tests/e2e/long_runs.py)
 
-check: $(READY)  ## Lint, format, types, and who may import whom
+check: $(READY)  ## Lint, format, types, and which package may import which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -97,7 +97,7 @@ def _answer(arguments: list[str]) -> int | None:
 
 @cache
 def _group() -> Any:
-    """All commands; those who ask several times have them made once."""
+    """All commands, made once however often they are asked for."""
     return get_command(app)
 
 

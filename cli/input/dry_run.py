@@ -94,7 +94,7 @@ def applicable(command: Sequence[str], objects: Sequence[Manifest], namespace: s
     to_come = list(_missing_until_then(objects))
     told = answer.stderr.decode(errors="replace").splitlines() if answer.returncode else []
     lines = [line.strip() for line in told if line.strip() and not line.startswith("Warning: ")]
-    # Who may not apply them may still ask what would come of it.
+    # A user who may not apply them may still ask what would come of it.
     problems = [line for line in lines if not (_NO_RIGHT.search(line) or _is_left_out(line, to_come))]
     if problems:
         raise InputError(_without_source(line) for line in problems)

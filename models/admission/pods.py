@@ -40,7 +40,7 @@ class Priorities:
     def is_missing(self, spec: PodSpec) -> bool:
         """Whether a new pod like this names a class that is not there.
 
-        Where it has a priority its class is known to someone, unless these are all that there are.
+        Where it has a priority the API server knows its class, unless these are all that there are.
         """
         name = spec.priority_class_name
         unknown = bool(name) and name not in self._by_name and not self._unseen

@@ -88,8 +88,8 @@ def free_names(prefix: str, namespace: str, taken: set[str]) -> Iterator[str]:
 def stand_in_hash(owner: NamespacedObject, template: PodTemplateSpec) -> str:
     """What stands for the hash that a controller would compute from a template."""
     # A Deployment on its way to become a Rollout has one of its name beside it.
-    who = f"{owner.kind} {owner.key}" if is_custom(owner) else owner.key
-    digest = hashlib.sha256(f"{who} {template!r}".encode()).digest()
+    identity = f"{owner.kind} {owner.key}" if is_custom(owner) else owner.key
+    digest = hashlib.sha256(f"{identity} {template!r}".encode()).digest()
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_HASH_LENGTH])
 
 

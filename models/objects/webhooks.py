@@ -1,4 +1,4 @@
-"""Who else is asked about new objects: admission webhooks, and policies with their bindings.
+"""What else the API server asks about new objects: admission webhooks, and policies with their bindings.
 
 What they would say is not known here; their rules say about which objects they are asked.
 """

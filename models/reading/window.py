@@ -9,7 +9,7 @@ _AHEAD = 4_096
 
 
 class Part:
-    """The bytes of an open file from one place to another, whoever else reads it."""
+    """The bytes of an open file from one place to another, whatever else reads it."""
 
     def __init__(self, number: int, begin: int, end: int) -> None:
         self._number, self._at, self._end = number, begin, end

@@ -43,8 +43,8 @@ def capacity(  # noqa: PLR0913 - the options of the command
     pod, and of one more than that one is not.  Pods that are pending already and come before in the queue
     take their room first.  With `survive` the same after the loss of any one domain of that key, whose pods
     come back first.  With `best` what a plan places, and what none can beat, in `time_limit` seconds for all.
-    With `autoscalers` who stays pending when all HorizontalPodAutoscalers are at their maximum.  With `sets`
-    how many times these manifests fit together; then only workloads that are named are counted beside it.
+    With `autoscalers` which pods stay pending when all HorizontalPodAutoscalers are at their maximum.  With
+    `sets` how many times these manifests fit together; then only the workloads named are counted beside it.
     """
     several = _wanted(cluster, workloads) if workloads or sets is None else []
     problem = Problem(cluster)

@@ -142,7 +142,7 @@ class _PodsByLoss(NamedTuple):
 def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
     """What becomes of running pods when a domain is lost; of others none may be left, or made again.
 
-    What a scheduler without a profile is to place is placed by nobody here, and asks for no room.
+    Pods of a scheduler that has no profile are not placed here, and ask for no room.
     """
     schedulers = profiles_of(problem.cluster.scheduler_config)
     going, again, stays = list[int](), list[int](), list[int]()

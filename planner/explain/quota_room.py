@@ -1,7 +1,7 @@
 """ResourceQuotas with room for the pods that they keep out: what they would have to allow, tried out.
 
-Which of several workloads gets the last of a quota is a matter of who is first, so there is to be room for
-all that wait for it in the namespace.
+Which of several workloads gets the last of a quota depends on which comes first, so there is to be room
+for all that wait for it in the namespace.
 """
 
 from __future__ import annotations

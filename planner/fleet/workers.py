@@ -1,4 +1,4 @@
-"""Who answers: the processes of this machine, or any executor that is given."""
+"""The workers that answer tasks: processes on this machine, or any executor that is given."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Workers(Protocol):
 
 @dataclass
 class Given:
-    """An executor that somebody else made and ends; broken, it stays so."""
+    """An executor that the caller made and shuts down; once broken, it stays so."""
 
     executor: Executor
     at_once: int

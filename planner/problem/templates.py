@@ -147,7 +147,7 @@ class Grouping:
     def _health(self, pod: Pod) -> tuple[bool, ...]:
         """What budgets see of a placed pod beyond its labels; nothing of one that runs and is ready.
 
-        Nor of one without a controller, which nobody evicts.
+        Nor of one without a controller, which is never evicted.
         """
         if not self._by_health or not pod.spec.node_name or pod.metadata.controller is None:
             return ()

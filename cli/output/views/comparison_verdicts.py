@@ -1,4 +1,4 @@
-"""The first sentence of a Comparison: who does better, by how much, and whether that is proved."""
+"""The first sentence of a Comparison: which side does better, by how much, and whether that is proved."""
 
 from __future__ import annotations
 
