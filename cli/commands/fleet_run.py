@@ -152,7 +152,7 @@ class _Asking:
 
     def _answers(self, tasks: Sequence[Task], kept: KeptAnswers | None = None) -> Iterator[Row]:
         return answers(
-            tasks, self.workers, kept=kept, stop_event=self.stop_event, progress=_Told(time.monotonic())
+            tasks, self.workers, kept=kept, stop_event=self.stop_event, progress=_StatusLine(time.monotonic())
         )
 
     def _read(self, clusters: Sequence[ClusterSource], failed: list[Row]) -> list[ClusterSource]:
@@ -245,7 +245,7 @@ def _files_in(words: Sequence[str]) -> Iterator[Path]:
 
 
 @dataclass
-class _Told:
+class _StatusLine:
     """The line about progress."""
 
     start: float

@@ -36,10 +36,10 @@ def _kept(arguments: Sequence[str]) -> Iterator[str]:
             skip = False
         elif word in _WITH_VALUE:
             skip = True
-        elif not _is_glued(word):
+        elif not _has_value(word):
             yield word
 
 
-def _is_glued(word: str) -> bool:
-    """Whether a value is part of the word: `--output=script`, `-oscript`."""
+def _has_value(word: str) -> bool:
+    """Whether the word has its value in it: `--output=script`, `-oscript`."""
     return any(word.startswith(f"{option}=" if option.startswith("--") else option) for option in _WITH_VALUE)

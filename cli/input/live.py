@@ -80,7 +80,7 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     Its first item is a SnapshotOrigin: which cluster this is, and the same remarks.
     """
     command = kubectl(context, kubeconfig)
-    version = _knock(command)
+    version = _server_version(command)
     others = tuple(_served(command, _OF_OTHERS))
     asked: tuple[str, ...] = (*_NEEDED, *_WANTED, *chain(*_NOT_EVERYWHERE), *others)
     answer = _list(command, asked)
@@ -147,7 +147,7 @@ def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.Completed
         return subprocess.CompletedProcess(asked, code, b"".join(came), told.read())
 
 
-def _knock(command: Sequence[str]) -> str:
+def _server_version(command: Sequence[str]) -> str:
     """The server's version; an InputError within bounds when there is no cluster at all."""
     answer = run_kubectl(
         [*command, "get", "--raw", "/version", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS

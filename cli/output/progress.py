@@ -11,7 +11,7 @@ from typing import TextIO
 
 from cli.output.screen import width_of
 from cli.output.table import elided, harmless
-from models.reading.onlooker import ONLOOKER
+from models.reading.progress import READING_PROGRESS
 from planner.proof.clock import SEARCH_PROGRESS, SearchProgress, report_best
 
 Progress = Callable[[int, int], None]
@@ -50,11 +50,11 @@ def doing(what: str) -> Iterator[None]:
 def reading(what: str) -> Iterator[None]:
     """The same, and how far it has been read."""
     with _line(SearchProgress(looking_for=what)) as line:
-        token = ONLOOKER.set(None if line is None else report_best)
+        token = READING_PROGRESS.set(None if line is None else report_best)
         try:
             yield
         finally:
-            ONLOOKER.reset(token)
+            READING_PROGRESS.reset(token)
 
 
 def wipe() -> None:

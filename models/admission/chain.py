@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from models.admission.difference import difference
-from models.admission.evidence import LONG_AGO, Mutation, Whose, examples, mutation, spoken, workload_of
+from models.admission.evidence import LONG_AGO, Mutation, Whose, described, examples, mutation, workload_of
 from models.admission.limits import defaulted, invalid, out_of_bounds
 from models.admission.namespaces import shown_selectors, shown_tolerations
 from models.admission.pod_security import violations
-from models.admission.pods import Priorities, merge_label_keys, tolerate_sick_nodes
+from models.admission.pods import Priorities, add_default_tolerations, merge_label_keys
 from models.admission.runtime import with_runtime
 from models.objects.admitted import AdmittedTemplate
 from models.objects.base import NamespacedObject
@@ -54,7 +54,7 @@ class Admission:
             expected, _ = self._filled(pod.namespace, template)
             if found := mutation(expected, pod.spec, requests=not older):
                 self._mutations[whose] = found
-                self.notes.append(f"pods of {spoken(whose)} are not as their template has them: {found}")
+                self.notes.append(f"pods of {described(whose)} are not as their template has them: {found}")
         self._refusals: dict[Whose, str] = {}
         self._admitted: set[Whose] = set()
         for tried in cluster.admitted_templates:
@@ -65,18 +65,18 @@ class Admission:
         whose = item.namespace, item.workload_kind, item.workload_name
         evident = self._mutations.pop(whose, None)
         if evident is not None:
-            self.notes = [note for note in self.notes if f"pods of {spoken(whose)} are not as" not in note]
+            self.notes = [note for note in self.notes if f"pods of {described(whose)} are not as" not in note]
         if item.admitted is None:
             self._refusals[whose] = item.refusal
             return
         self._admitted.add(whose)
-        if found := difference(item.sent, self._foretold(item.sent), item.admitted.spec):
+        if found := difference(item.sent, self._predicted(item.sent), item.admitted.spec):
             self._mutations[whose] = found
-            self.notes.append(f"the API server changes pods of {spoken(whose)}: {found}")
+            self.notes.append(f"the API server changes pods of {described(whose)}: {found}")
 
-    def _foretold(self, pod: Pod) -> PodSpec:
+    def _predicted(self, pod: Pod) -> PodSpec:
         """The spec that the pod would have if nothing changed it but what is known here."""
-        spec, _ = self._filled(pod.namespace, tolerate_sick_nodes(pod.spec))
+        spec, _ = self._filled(pod.namespace, add_default_tolerations(pod.spec))
         made = merge_label_keys(pod.model_copy(update={"spec": spec}))
         try:
             return self._priorities.admit(made).spec

@@ -1,4 +1,4 @@
-"""How a pod that the API server has admitted differs from what was foretold of it, field by field."""
+"""How a pod that the API server has admitted differs from what was predicted for it, field by field."""
 
 from collections.abc import Iterator
 from dataclasses import replace

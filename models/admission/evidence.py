@@ -41,7 +41,7 @@ def workload_of(pod: Pod) -> Whose:
     return pod.namespace, owner.kind, owner.name
 
 
-def spoken(whose: Whose) -> str:
+def described(whose: Whose) -> str:
     """The workload in words."""
     return f"{whose[1]} {whose[0]}/{whose[2]}"
 

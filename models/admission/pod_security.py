@@ -19,7 +19,7 @@ _USUAL = frozenset(
     ]
 )
 _SECCOMP = {"RuntimeDefault", "Localhost"}
-Told = Iterator[str]
+Messages = Iterator[str]
 
 
 def violations(labels: Mapping[str, str], spec: PodSpec) -> str:
@@ -51,14 +51,14 @@ def _named(word: str, names: Iterable[str]) -> str:
     return f"{word}{'s' if len(quoted) > 1 else ''} {', '.join(quoted)}" if quoted else ""
 
 
-def _those(spec: PodSpec, asked: Callable[[SecurityContext], bool], rest: str, before: str = "") -> Told:
+def _those(spec: PodSpec, asked: Callable[[SecurityContext], bool], rest: str, before: str = "") -> Messages:
     """The containers whose context is as asked, and what they must do."""
     found = _named("container", (item.name for item in _all(spec) if asked(_of(item))))
     if found:
         yield f"{before}{found} {rest}"
 
 
-def _escalates(spec: PodSpec) -> Told:
+def _escalates(spec: PodSpec) -> Messages:
     yield from _those(
         spec,
         lambda one: one.allow_privilege_escalation is not False,
@@ -66,7 +66,7 @@ def _escalates(spec: PodSpec) -> Told:
     )
 
 
-def _adds(spec: PodSpec, usual: frozenset[str]) -> Told:
+def _adds(spec: PodSpec, usual: frozenset[str]) -> Messages:
     added = {
         item.name: [name for name in _of(item).capabilities.add if name not in usual] for item in _all(spec)
     }
@@ -77,7 +77,7 @@ def _adds(spec: PodSpec, usual: frozenset[str]) -> Told:
         yield f"{containers} must not include {listed} in securityContext.capabilities.add"
 
 
-def _undropped(spec: PodSpec) -> Told:
+def _undropped(spec: PodSpec) -> Messages:
     yield from _those(
         spec,
         lambda one: "ALL" not in one.capabilities.drop,
@@ -86,20 +86,20 @@ def _undropped(spec: PodSpec) -> Told:
     yield from _adds(spec, frozenset({"NET_BIND_SERVICE"}))
 
 
-def _host_namespaces(spec: PodSpec) -> Told:
+def _host_namespaces(spec: PodSpec) -> Messages:
     found = (("hostNetwork", spec.host_network), ("hostPID", spec.host_pid), ("hostIPC", spec.host_ipc))
     told = ", ".join(f"{name}=true" for name, value in found if value)
     if told:
         yield told
 
 
-def _host_paths(spec: PodSpec) -> Told:
+def _host_paths(spec: PodSpec) -> Messages:
     found = _named("volume", (item.name for item in spec.volumes if item.host_path is not None))
     if found:
         yield found
 
 
-def _host_ports(spec: PodSpec) -> Told:
+def _host_ports(spec: PodSpec) -> Messages:
     users = [item for item in _all(spec) if any(port.host_port for port in item.ports)]
     ports = sorted({str(port.host_port) for item in users for port in item.ports if port.host_port})
     if users:
@@ -107,11 +107,11 @@ def _host_ports(spec: PodSpec) -> Told:
         yield f"{_named('container', (item.name for item in users))} {uses} {', '.join(ports)}"
 
 
-def _privileged(spec: PodSpec) -> Told:
+def _privileged(spec: PodSpec) -> Messages:
     yield from _those(spec, lambda one: bool(one.privileged), "must not set securityContext.privileged=true")
 
 
-def _volume_types(spec: PodSpec) -> Told:
+def _volume_types(spec: PodSpec) -> Messages:
     named = {
         "host_path": "hostPath",
         "gce_persistent_disk": "gcePersistentDisk",
@@ -133,14 +133,14 @@ def _volume_types(spec: PodSpec) -> Told:
         )
 
 
-def _must_not(pod: bool, containers: Iterable[str], what: str) -> Told:
+def _must_not(pod: bool, containers: Iterable[str], what: str) -> Messages:
     """The pod and those of its containers that must not do something."""
     found = [*(["pod"] if pod else []), *filter(None, [_named("container", containers)])]
     if found:
         yield f"{' and '.join(found)} must not set {what}"
 
 
-def _may_be_root(spec: PodSpec) -> Told:
+def _may_be_root(spec: PodSpec) -> Messages:
     refused = [item.name for item in _all(spec) if _of(item).run_as_non_root is False]
     pod = _pod(spec).run_as_non_root
     yield from _must_not(pod is False, refused, "securityContext.runAsNonRoot=false")
@@ -149,13 +149,13 @@ def _may_be_root(spec: PodSpec) -> Told:
         yield from _those(spec, lambda one: one.run_as_non_root is None, rest, "pod or ")
 
 
-def _unconfined(spec: PodSpec) -> Told:
+def _unconfined(spec: PodSpec) -> Messages:
     refused = [item.name for item in _all(spec) if _seccomp(_of(item)) == "Unconfined"]
     what = 'securityContext.seccompProfile.type to "Unconfined"'
     yield from _must_not(_seccomp(_pod(spec)) == "Unconfined", refused, what)
 
 
-def _unfiltered(spec: PodSpec) -> Told:
+def _unfiltered(spec: PodSpec) -> Messages:
     if any(_unconfined(spec)):
         yield from _unconfined(spec)
     elif _seccomp(_pod(spec)) not in _SECCOMP:
@@ -167,12 +167,12 @@ def _seccomp(context: PodSecurityContext) -> str:
     return context.seccomp_profile.type if context.seccomp_profile else ""
 
 
-def _is_root(spec: PodSpec) -> Told:
+def _is_root(spec: PodSpec) -> Messages:
     refused = [item.name for item in _all(spec) if _of(item).run_as_user == 0]
     yield from _must_not(_pod(spec).run_as_user == 0, refused, "runAsUser=0")
 
 
-_Check = tuple[str, Callable[[PodSpec], Told]]
+_Check = tuple[str, Callable[[PodSpec], Messages]]
 _BASELINE: Sequence[_Check] = (
     ("non-default capabilities", lambda spec: _adds(spec, _USUAL)),
     ("host namespaces", _host_namespaces),

@@ -17,7 +17,7 @@ _BUILT_IN = {
     ),
 }
 #: What DefaultTolerationSeconds gives to pods that do not say it themselves.
-OF_SICK_NODES = tuple(
+NOT_READY_TOLERATIONS = tuple(
     Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=300)
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 )
@@ -63,11 +63,11 @@ class Priorities:
         return pod.model_copy(update={"spec": pod.spec.model_copy(update=update)})
 
 
-def tolerate_sick_nodes(spec: PodSpec) -> PodSpec:
-    """The spec as DefaultTolerationSeconds leaves it: nodes may be unwell for a while."""
+def add_default_tolerations(spec: PodSpec) -> PodSpec:
+    """The spec as DefaultTolerationSeconds leaves it: nodes may be not ready or unreachable for a while."""
     added = tuple(
         one
-        for one in OF_SICK_NODES
+        for one in NOT_READY_TOLERATIONS
         if not any(item.key in {"", one.key} and item.effect in {"", one.effect} for item in spec.tolerations)
     )
     return spec.model_copy(update={"tolerations": spec.tolerations + added}) if added else spec

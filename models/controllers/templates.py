@@ -4,7 +4,7 @@ import hashlib
 import uuid
 from collections.abc import Iterator, Mapping
 
-from models.admission.pods import merge_label_keys, tolerate_sick_nodes
+from models.admission.pods import add_default_tolerations, merge_label_keys
 from models.objects.affinity import Affinity
 from models.objects.base import NamespacedObject, ObjectMeta, OwnerReference
 from models.objects.custom_workload import is_custom
@@ -38,7 +38,7 @@ def new_pod(
         owner_references=(owned_by(owner),),
     )
     chosen = spec or template.spec or PodSpec()
-    pod = Pod(api_version="v1", metadata=metadata, spec=tolerate_sick_nodes(chosen))
+    pod = Pod(api_version="v1", metadata=metadata, spec=add_default_tolerations(chosen))
     return merge_label_keys(pod)
 
 

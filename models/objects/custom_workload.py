@@ -94,7 +94,7 @@ def is_of_others(api_version: str) -> bool:
     return api_version.partition("/")[0] in {ARGO, KRUISE}
 
 
-def spoken_to_kubectl(item: NamespacedObject) -> str:
+def kubectl_name(item: NamespacedObject) -> str:
     """`KIND/NAME` for kubectl, with the group where the kind alone would be taken for the built-in one."""
     group = f".{KRUISE}" if is_of_others(item.api_version) and item.kind == "StatefulSet" else ""
     return f"{item.kind.lower()}{group}/{item.name}"

@@ -14,11 +14,11 @@ from models.objects.base import KubeObject, NamespacedObject
 from models.objects.kinds import is_known
 from models.reading.json_split import find_items, read_items
 from models.reading.object_heads import ObjectHead, read_head
-from models.reading.onlooker import counted
 from models.reading.parsing import parse
 from models.reading.pattern_object import Values
 from models.reading.patterns import ObjectPattern, Patterns
 from models.reading.problems import field_path, is_broken, problems_in, shown
+from models.reading.progress import counted
 from models.reading.strict import mistakes
 from models.reading.window import Window
 

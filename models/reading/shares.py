@@ -18,10 +18,10 @@ from pydantic import ValidationError
 
 from models.reading.documents import ManifestDocument, finished, list_begin
 from models.reading.json_split import first_item_after, read_items
-from models.reading.onlooker import ONLOOKER, counted
 from models.reading.parsing import parse
 from models.reading.patterns import ObjectPattern, Patterns, object_pattern
 from models.reading.problems import is_broken
+from models.reading.progress import READING_PROGRESS, counted
 from models.reading.strict import mistakes
 from models.reading.window import Part, Window
 
@@ -99,7 +99,7 @@ class _Share:
 
     def given_to(self, document: ManifestDocument) -> bytes:
         """Give the document what the helper has read; what comes behind it, which no item is."""
-        tell = ONLOOKER.get() or (lambda words: None)
+        tell = READING_PROGRESS.get() or (lambda words: None)
         self._run.wait()
         self._sent.seek(0)
         patterns: list[ObjectPattern | None] = []

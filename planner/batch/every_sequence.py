@@ -140,7 +140,7 @@ class EverySequence:
         self._meter.spend(self._meter.effort.sequences.price_of_position)
         if len(self._seen) % _NOW_AND_THEN == 0 and self._meter.over():
             return False
-        if worth + self._hope(position) < self._least:
+        if worth + self._gain_bound(position) < self._least:
             return True
         return all(self._come(rank, position, worth) for rank in self._by_worth if self._left[rank])
 
@@ -157,8 +157,8 @@ class EverySequence:
         self._left[rank] += 1
         return done
 
-    def _hope(self, position: Position) -> int:
-        """The most that pods without a place yet can add."""
+    def _gain_bound(self, position: Position) -> int:
+        """An upper bound on what pods without a place yet can add."""
         return sum(
             min(left, self._at.capacity(rank, position)) * worth
             for rank, (left, worth) in enumerate(zip(self._left, self._worth, strict=True))

@@ -56,7 +56,7 @@ class Exact:
         best.offer(self._in_order([placement]))
         final_pods = None if best.all_placed() else self._place_more(best)
         if self.is_few() and best.all_placed() and not best.perfect():
-            self._soften_one_by_one(best)
+            self._improve_soft_stages_one_by_one(best)
         return final_pods
 
     def is_few(self) -> bool:
@@ -84,13 +84,13 @@ class Exact:
         if done:
             pods = best.pods()
             best.learn(Proof(pods, pods, "the search through all sequences"))
-            self._soften(best, pods)
+            self._improve_soft_stages(best, pods)
 
-    def _soften(self, best: Incumbent, pods: Mapping[str, int]) -> None:
+    def _improve_soft_stages(self, best: Incumbent, pods: Mapping[str, int]) -> None:
         """Of the placements with as many pods, ask for one that is better in the softer stages."""
         self._offer_solved(best, self.solve(best.steps or (), pods=pods))
 
-    def _soften_one_by_one(self, best: Incumbent) -> None:
+    def _improve_soft_stages_one_by_one(self, best: Incumbent) -> None:
         """The best of all sequences with as many pods, where the model of all orders promised too much."""
         pods = best.pods()
         self._offer_solved(best, self.solve((), sum(pods.values()), one_by_one=True, pods=pods))

@@ -76,7 +76,7 @@ class Incumbent:
                 return
             if new == old:
                 soft = self._measure(steps)
-                if self._signed(soft) <= self._signed(self._softness()):
+                if self._signed(soft) <= self._signed(self._soft_values()):
                     return
                 self.steps, self._soft = steps, soft
                 self.tell()
@@ -84,7 +84,7 @@ class Incumbent:
         self.steps, self._soft = steps, None
         self.tell()
 
-    def _softness(self) -> list[int]:
+    def _soft_values(self) -> list[int]:
         """The values of the soft goals for the best plan."""
         if self._soft is None:
             self._soft = self._measure(self.steps or ())
@@ -180,7 +180,7 @@ class Incumbent:
     def stages(self) -> Iterator[ObjectiveStage]:
         """Every stage of the objective with the tightest bound that is known for it."""
         pods = zip(self._names, self._pending.placed(self.steps or ()), strict=True)
-        soft = zip(self._soft_goals, self._softness(), strict=True)
+        soft = zip(self._soft_goals, self._soft_values(), strict=True)
         plan = [Measured(name, value) for name, value in pods]
         plan += [Measured(goal.name, value, goal.largest) for goal, value in soft]
         return judge(plan, self._claims)

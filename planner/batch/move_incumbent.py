@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.batch.aftermath import Aftermath
 from planner.batch.every_sequence import FoundSequence
+from planner.batch.hard_excess_limit import HardExcessLimit
 from planner.batch.incumbent import Watch
 from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
@@ -39,7 +39,7 @@ class MoveIncumbent:
         self._meter = meter
         self._watch = watch
         self._sequencer = ActionOrder(pending, meter)
-        self._aftermath = Aftermath(pending)
+        self._excess_limit = HardExcessLimit(pending)
         self._all_pods = pending.placed({(number, 0): pods for number, pods in pending.wanted.items()})
         self._source = "the model over cells of nodes"
         #: Whether what the plan has can be had with all evictions before the first bind.
@@ -55,7 +55,7 @@ class MoveIncumbent:
         if not self._within_budgets(found.actions):
             return
         better = (self._count(found.actions), -_moves(found.actions)) > (self.placed, -self.moves())
-        if better and self._aftermath.allows(found.actions):
+        if better and self._excess_limit.allows(found.actions):
             self._keep(found)
             self.tell()
 
@@ -77,7 +77,7 @@ class MoveIncumbent:
 
     def may_end(self) -> bool:
         """Whether evictions may lead to what the state is at this moment."""
-        return self._aftermath.is_no_worse()
+        return self._excess_limit.is_no_worse()
 
     def _count(self, actions: Sequence[Action]) -> Placed:
         arrangement = arrangement_of(actions, self._pending)

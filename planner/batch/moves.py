@@ -163,7 +163,7 @@ class EvictionSearch:
 
     def _fill(self, seed: int) -> None:
         """Offer a packing of nodes filled one by one, with as many pods more as work out."""
-        for pods in self._hopes():
+        for pods in self._pod_targets():
             if self._done():
                 return
             filled = Filling(self._vectors, self._meter, seed).place(pods)
@@ -171,7 +171,7 @@ class EvictionSearch:
                 self._refine(self._vectors.arrangement(kept_on_current_node(self._vectors, filled)))
                 return
 
-    def _hopes(self) -> Iterator[dict[int, int]]:
+    def _pod_targets(self) -> Iterator[dict[int, int]]:
         """Pods of every priority down to the first that is open: as many as its bound, then fewer."""
         if self._done():
             return

@@ -18,7 +18,7 @@ from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
 from planner.simulation.simulate import remarks
-from planner.whatif.autoscaling import misdirected
+from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
 
@@ -73,7 +73,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
                     *cluster.notes,
                     *problem.notes,
                     *remarks(problem),
-                    *(misdirected(cluster) if autoscalers else ()),
+                    *(ineffective(cluster) if autoscalers else ()),
                 )
             )
         ),

@@ -113,7 +113,7 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
 
 
 def _risk_of(case: PendingCase, taint: Taint, node: Node) -> str:
-    """Why a taint is not to be got around: the node is sick, or kept for pods that ask for its device."""
+    """Why a taint should stay: the node is unhealthy, or kept for pods that ask for its device."""
     if taint.key.startswith(_CONDITIONS):
         return f"{taint.key} says that the node does not work as it should"
     asked = {name for container in case.template.pod.spec.containers for name in container.resources.requests}

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.admission.pods import OF_SICK_NODES
+from models.admission.pods import NOT_READY_TOLERATIONS
 from models.objects.affinity import TopologySpreadConstraint
 from models.objects.base import KubeModel
 from models.objects.containers import Container
@@ -28,7 +28,7 @@ def spec_patch(old: PodSpec, new: PodSpec) -> Fragment:
         patch["nodeSelector"] = _changes(old.node_selector, new.node_selector)
     if old.tolerations != new.tolerations:
         # What admission adds to every pod is not written in a manifest.
-        patch["tolerations"] = [_dump(one) for one in new.tolerations if one not in OF_SICK_NODES]
+        patch["tolerations"] = [_dump(one) for one in new.tolerations if one not in NOT_READY_TOLERATIONS]
     if old.topology_spread_constraints != new.topology_spread_constraints:
         patch["topologySpreadConstraints"] = _spread(
             old.topology_spread_constraints, new.topology_spread_constraints

@@ -37,7 +37,7 @@ def terms(case: PendingCase, plugin: InterPodAffinity) -> Iterator[Blocker]:
         yield Blocker(plugin.name, around.here(ALL), propose, _pods_in_domain(around))
     for around in rules.kept_out_by:
         yield Blocker(
-            plugin.name, around.here(ALL), partial(_disperse, case, around), _pods_in_domain(around)
+            plugin.name, around.here(ALL), partial(_delete_peers, case, around), _pods_in_domain(around)
         )
 
 
@@ -45,7 +45,7 @@ def _pods_in_domain(around: Around) -> np.ndarray:
     return around.counts.padded()[around.column.codes]
 
 
-def _disperse(case: PendingCase, around: Around, node: int) -> Iterator[ClusterChange]:
+def _delete_peers(case: PendingCase, around: Around, node: int) -> Iterator[ClusterChange]:
     """Delete those in the domain."""
     code = int(around.column.codes[node])
     if code < 0 or int(around.counts.sums()[code]) > case.static.effort.most_victims:
@@ -57,7 +57,7 @@ def _disperse(case: PendingCase, around: Around, node: int) -> Iterator[ClusterC
 
 
 def _anti_affinity(case: PendingCase, number: int, around: Around, node: int) -> Iterator[ClusterChange]:
-    yield from _disperse(case, around, node)
+    yield from _delete_peers(case, around, node)
     terms = _avoided(case)
     if terms:
         yield _without(terms[number])

@@ -113,7 +113,7 @@ class FixSearch:
         for more in (
             self._with_new_node,
             lambda: self._everywhere(patterns),
-            lambda: self._softened(patterns),
+            lambda: self._with_constraints_dropped(patterns),
         ):
             if not self._fixes and (small or more == self._with_new_node):
                 self._try(more())
@@ -187,7 +187,7 @@ class FixSearch:
         for size in range(1, 1 + max((len(pattern) for pattern, _ in patterns), default=0)):
             yield from self._candidates(patterns, size, self._effort.every_node_tried)
 
-    def _softened(self, patterns: list[Pattern]) -> Iterator[Candidate]:
+    def _with_constraints_dropped(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Without constraints that are not in the way yet, but will be once a node is open."""
         soft = [*spread_rules.dropped(self._case), *pod_affinity_changes.dropped(self._case)]
         for candidate in (*self._everywhere(patterns), *self._with_new_node()):
@@ -236,7 +236,7 @@ class FixSearch:
         fresh: dict[tuple[str, ...], Candidate] = {}
         for candidate in candidates:
             key = tuple(sorted(change.summary for change in candidate))
-            if key not in self._seen and not any(map(self._is_in_vain, candidate)):
+            if key not in self._seen and not any(map(self._is_useless, candidate)):
                 fresh.setdefault(key, (*self._needed, *candidate))
         self._seen.update(fresh)
         ordered = sorted(fresh.values(), key=cost_of)
@@ -247,7 +247,7 @@ class FixSearch:
                 break
             self._tried += 1
             report_best(f"{self._tried} changes tried out, {len(self._fixes)} help")
-            if landing is not None and not self._only_swaps(candidate, landing):
+            if landing is not None and not self._leaves_a_sibling_pending(candidate, landing):
                 self._keep(self._without_superfluous(self._tested(candidate, landing)))
 
     def _keep(self, fix: TestedFix) -> None:
@@ -266,18 +266,18 @@ class FixSearch:
             if change in self._needed or len(fewer) == len(self._needed):
                 continue
             ((_, landing),) = self._trials.run([fewer], lambda _: True)
-            if landing is not None and not self._only_swaps(fewer, landing):
+            if landing is not None and not self._leaves_a_sibling_pending(fewer, landing):
                 tested = self._tested(fewer, landing)
                 worse = len(landing.victims) > len(fix.landing.victims) or (tested.risk and not fix.risk)
                 fix = fix if worse else tested
         return fix
 
-    def _is_in_vain(self, change: ClusterChange) -> bool:
+    def _is_useless(self, change: ClusterChange) -> bool:
         """Whether it deletes a pod that is yet to be made, or one that its kubelet keeps."""
         pods = self._case.problem.pods
         return any(is_stand_in(pods[pod]) or pods[pod].is_mirror for pod in change.gone)
 
-    def _only_swaps(self, candidate: Candidate, landing: TrialResult) -> bool:
+    def _leaves_a_sibling_pending(self, candidate: Candidate, landing: TrialResult) -> bool:
         """Whether it deletes a replica of the same workload whose replacement then waits instead."""
         problem, owner = self._case.problem, self._case.template.owner
         siblings = any(problem.template(pod).owner == owner for change in candidate for pod in change.gone)

@@ -99,8 +99,8 @@ class DeviceClaims:
             elif self._claims[entry.claim].status.allocation is None:
                 yield f"ResourceClaim {entry.claim} is not allocated yet"
 
-    def unstamped(self, pending: Iterable[Pod]) -> Iterator[str]:
-        """One note about the claims of pods whose allocation has no time: they cannot be reserved."""
+    def without_timestamp(self, pending: Iterable[Pod]) -> Iterator[str]:
+        """One note about the claims of pods whose allocation has no timestamp: they cannot be reserved."""
         found = {
             claim.key
             for pod in pending

@@ -85,7 +85,7 @@ class Problem:
         self.notes = (
             *self.kubernetes.notes(),
             *self.devices.notes(pending),
-            *(self.devices.unstamped(pending) if self.behaviour.stamps_allocations else ()),
+            *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
             *_group_notes(pending),
             *(() if cluster.nodes else ("there are no nodes: no pod can run, and no constraint be judged",)),
         )

@@ -193,7 +193,7 @@ class _Search:
                 if self.order:
                     self._back()
                 continue
-            self._forth(step)
+            self._forward(step)
             if not any(self._left.values()):
                 return True
             if self._is_new():
@@ -218,7 +218,7 @@ class _Search:
             for node in self._orderer.accepting(template, nodes)
         ]
 
-    def _forth(self, step: Step) -> None:
+    def _forward(self, step: Step) -> None:
         template, node = step
         self._marks.append(self._state.mark())
         self._left[template] -= Counter([node])

@@ -21,7 +21,7 @@ def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, str,
             yield scaler, name, scaler.spec.max_replicas
 
 
-def misdirected(cluster: Cluster) -> Iterator[str]:
+def ineffective(cluster: Cluster) -> Iterator[str]:
     """A note about every autoscaler of a workload whose replicas another one sets."""
     for scaler, workload, above in _scaled(cluster):
         if above is not None:

@@ -44,7 +44,7 @@ def bare_pods(what: str, gone: Iterable[Pod]) -> Iterator[str]:
         yield f"{what}: {_pods(len(bare))} without a controller, lost for good: {listed(bare)}"
 
 
-def hindrances(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[str]:
+def drain_notes(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[str]:
     """Notes about what `kubectl drain` would ask for, or wait for, before it evicts these pods."""
     for note in bare_pods(what, gone):
         yield f"{note} (kubectl drain needs --force)"

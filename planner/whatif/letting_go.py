@@ -1,4 +1,4 @@
-"""What lets a pod go that its budget holds: one more replica, or a budget of one more."""
+"""What makes a budget allow the eviction of a pod: one more replica, or a budget of one more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
-from models.objects.custom_workload import spoken_to_kubectl
+from models.objects.custom_workload import kubectl_name
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
@@ -36,7 +36,7 @@ def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixC
             target=f"{kind}/{owner.name}",
             namespace=owner.namespace,
             summary=f"one more replica of {kind}/{owner.name}: {replicas}",
-            command=f"kubectl scale {spoken_to_kubectl(owner)} -n {owner.namespace} --replicas={replicas}",
+            command=f"kubectl scale {kubectl_name(owner)} -n {owner.namespace} --replicas={replicas}",
         ),
     )
 

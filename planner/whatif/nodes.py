@@ -13,7 +13,7 @@ from models.objects.node import Node
 from models.objects.storage import CSINode
 from planner.eviction.movable import is_tied
 from planner.problem.nodes import HOSTNAME
-from planner.whatif.eviction import bare_pods, hindrances, noted, without_pods
+from planner.whatif.eviction import bare_pods, drain_notes, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen, nodes_named
 
 _UNREACHABLE = tuple(
@@ -48,7 +48,7 @@ def drain(cluster: Cluster, node: str) -> Cluster:
     cordoned = cordon(cluster, node)
     gone = [pod for pod in cluster.pods if pod.node_name == node and not (pod.is_finished or is_tied(pod))]
     asked = [pod for pod in gone if not pod.is_terminating]
-    notes = tuple(hindrances(f"drain {node}", cluster, asked))
+    notes = tuple(drain_notes(f"drain {node}", cluster, asked))
     return noted(without_pods(cordoned, gone, returning=gone), notes)
 
 

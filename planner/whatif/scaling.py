@@ -28,7 +28,7 @@ from models.objects.workload import (
 from planner.whatif.autoscaling import overruled
 from planner.whatif.eviction import noted, without_pods
 from planner.whatif.named import workload_named
-from planner.whatif.victims import by_job, by_replica_set, moment, peers_per_node
+from planner.whatif.victims import as_of, by_job, by_replica_set, peers_per_node
 
 #: The field of a Cluster for each kind that has a number of pods.
 FIELDS = {
@@ -115,7 +115,7 @@ def surplus_of(
 
     `chance` decides which of pods alike goes; without it the name does.
     """
-    now = now or moment(cluster)
+    now = now or as_of(cluster)
     match workload:
         case StatefulSet():
             yield _of_stateful_set(workload, _live(cluster, workload), replicas)
@@ -241,14 +241,14 @@ def _blocked(workload: Workload, surplus: Sequence[Replicas]) -> Iterator[str]:
     if not isinstance(workload, StatefulSet) or workload.spec.pod_management_policy == "Parallel":
         return
     for share in surplus:
-        sick = [pod.key for pod in share.pods[share.going :] if _is_sick(pod)]
-        if share.going and sick:
+        unready = [pod.key for pod in share.pods[share.going :] if _is_not_ready(pod)]
+        if share.going and unready:
             yield (
-                f"scale {workload.kind} {workload.key}: {sick[-1]} is not ready, and with OrderedReady the "
-                "controller waits for it before it takes pods away"
+                f"scale {workload.kind} {workload.key}: {unready[-1]} is not ready, and with OrderedReady "
+                "the controller waits for it before it takes pods away"
             )
 
 
-def _is_sick(pod: Pod) -> bool:
+def _is_not_ready(pod: Pod) -> bool:
     """Whether it is known not to run and be ready; a manifest without conditions says nothing."""
     return pod.node_name is None or (bool(pod.status.conditions) and not pod.is_ready)

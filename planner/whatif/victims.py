@@ -29,7 +29,7 @@ _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _NANOSECONDS = 1_000_000_000
 
 
-def moment(cluster: Cluster) -> datetime | None:
+def as_of(cluster: Cluster) -> datetime | None:
     """The latest time that the snapshot mentions: nodes report every few minutes."""
     times = [item.last_heartbeat_time for node in cluster.nodes for item in node.status.conditions]
     times += [node.metadata.creation_timestamp for node in cluster.nodes]

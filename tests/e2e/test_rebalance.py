@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.output.views.scripts.moves import lines
-from cli.output.views.scripts.surroundings import owner_of
+from cli.output.views.scripts.preflight import owner_of
 from models import Cluster
 from planner.documents.move_plan import Balance, MovePlan, MoveStep, OnNodes
 from planner.documents.plan import Verdicts

@@ -13,7 +13,7 @@ from cli.output.page import Page
 from cli.output.render import document_of, view_of
 from cli.output.report.page import hash_of, headline, style, template, trusted
 from cli.output.screen import Screen
-from cli.output.views.fleet import ToldRow, figure_heads, in_order, told_rows, tone_of_code, word
+from cli.output.views.fleet import VariedRow, figure_heads, in_order, tone_of_code, varied_rows, word
 from models.errors import InputError
 from planner.documents.fleet import FleetDocument, FleetRow
 
@@ -42,7 +42,7 @@ def write_matrix(target: str, document: FleetDocument) -> None:
 
 def html(document: FleetDocument) -> str:
     """The HTML, which needs nothing beside it."""
-    told, varied = told_rows(document)
+    told, varied = varied_rows(document)
     sections = view_of(document).sections(document, Page(Screen(), searchable=True))
     verdict = next(
         block for section in sections for block in section.blocks if isinstance(block, VerdictBlock)
@@ -64,7 +64,7 @@ def html(document: FleetDocument) -> str:
     return rendered
 
 
-def _matrix(told: Sequence[ToldRow], varied: Sequence[str]) -> dict[str, object] | None:
+def _matrix(told: Sequence[VariedRow], varied: Sequence[str]) -> dict[str, object] | None:
     """One thing that differs to the right, all others downwards; None where only one does."""
     if not varied[1:]:
         return None
@@ -80,7 +80,7 @@ def _matrix(told: Sequence[ToldRow], varied: Sequence[str]) -> dict[str, object]
     return {"across": across, "down": down, "columns": columns, "lines": cells}
 
 
-def _line(number: int, one: ToldRow, varied: Sequence[str]) -> dict[str, object]:
+def _line(number: int, one: VariedRow, varied: Sequence[str]) -> dict[str, object]:
     row = one.row
     return {
         "number": number,

@@ -26,7 +26,7 @@ _STEP = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StepLabel:
     """What a step is called, and in which wave it is; 0 where there are no waves."""
 
     wave: int
@@ -38,7 +38,7 @@ def page(
     document: Document,
     sections: Sequence[Section],
     drawn: Picture,
-    told: Sequence[Told] = (),
+    told: Sequence[StepLabel] = (),
     facts: Sequence[str] = (),
     plot: Mapping[str, Any] | None = None,
 ) -> str:
@@ -154,7 +154,7 @@ def _chart(drawn: Picture, resource: str, *, moved: bool) -> dict[str, Any]:
     return {"title": title, "label": f"{title}. {told}", "bars": bars}
 
 
-def _play(drawn: Picture, told: Sequence[Told]) -> dict[str, Any] | None:
+def _play(drawn: Picture, told: Sequence[StepLabel]) -> dict[str, Any] | None:
     """The constraints whose domains are told one by one, and what every step does to them."""
     rows = [(number, row_after(row)) for number, row in enumerate(drawn.spread)]
     listed = [(number, row) for number, row in rows if is_listed(row)]

@@ -21,7 +21,7 @@ from planner.documents.rollout import Rollout
 _MOST_EXPLAINED, _MOST_TRIED = 3, 1_000_000
 
 if TYPE_CHECKING:
-    from cli.output.report.page import Told
+    from cli.output.report.page import StepLabel
     from models import Cluster
     from planner.audit.picture import Step
     from planner.documents.picture import Picture
@@ -101,13 +101,13 @@ def _left_over(document: Document) -> Sequence[str]:
     return ()
 
 
-def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
+def _steps(document: Document) -> tuple[Sequence[Step], Sequence[StepLabel]]:
     """What a plan does to pods, and how each step is called."""
-    from cli.output.report.page import Told
+    from cli.output.report.page import StepLabel
 
     if isinstance(document, MovePlan | ConsolidationPlan):
         moves = [(step.pod, step.source, step.node) for step in document.steps]
-        return moves, [Told(s.wave, f"{s.pod} from {s.source} to {s.node}") for s in document.steps]
+        return moves, [StepLabel(s.wave, f"{s.pod} from {s.source} to {s.node}") for s in document.steps]
     if isinstance(document, PlacementPlan):
         binds: list[Step] = []
         words = []
@@ -115,7 +115,7 @@ def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
             leaving = step.source if step.action == "evict" else None
             binds.append((step.pod, leaving, step.node))
             to = f"{step.pod} to {step.node}" if step.node else f"{step.pod} leaves {step.source}"
-            words.append(Told(0, to))
+            words.append(StepLabel(0, to))
         return binds, words
     return (), ()
 

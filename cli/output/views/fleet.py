@@ -18,7 +18,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRow:
+class VariedRow:
     """A row, and what was varied in it by the head of a column."""
 
     row: FleetRow
@@ -28,7 +28,7 @@ class ToldRow:
 def sections(document: FleetDocument, page: Page) -> Iterator[Section]:
     """The answer as a person reads it."""
     yield section("", _verdict(document))
-    told, varied = told_rows(document)
+    told, varied = varied_rows(document)
     if len(told) <= MANY_ROWS or page.all_rows:
         yield section("Answers", _table(told, varied))
         return
@@ -45,11 +45,11 @@ def names(document: FleetDocument) -> Iterator[str]:
     yield from (f"{row.cluster} {row.scenario}".rstrip() for row in document.rows if row.exit_code != _WELL)
 
 
-def told_rows(document: FleetDocument) -> tuple[list[ToldRow], list[str]]:
+def varied_rows(document: FleetDocument) -> tuple[list[VariedRow], list[str]]:
     """All rows by what was varied, and the heads of what differs; where nothing does, the cluster."""
-    told = [ToldRow(row, {_CLUSTER: row.cluster, **_values(row.scenario)}) for row in document.rows]
+    told = [VariedRow(row, {_CLUSTER: row.cluster, **_values(row.scenario)}) for row in document.rows]
     heads = dict.fromkeys(head for one in told for head in one.values)
-    whole = [ToldRow(one.row, {head: one.values.get(head, "") for head in heads}) for one in told]
+    whole = [VariedRow(one.row, {head: one.values.get(head, "") for head in heads}) for one in told]
     differ = [head for head in heads if len({one.values[head] for one in whole}) > 1]
     return whole, differ or [_CLUSTER]
 
@@ -81,7 +81,7 @@ def _verdict(document: FleetDocument) -> VerdictBlock:
     return VerdictBlock(f"{counted(totals.rows, noun)}: {', '.join(parts)}.", tone)
 
 
-def _table(told: Sequence[ToldRow], varied: Sequence[str], most: int | None = None) -> Table:
+def _table(told: Sequence[VariedRow], varied: Sequence[str], most: int | None = None) -> Table:
     figures = figure_heads([one.row for one in told])
     heads = (
         *varied,
@@ -98,9 +98,9 @@ def _table(told: Sequence[ToldRow], varied: Sequence[str], most: int | None = No
     return Table(heads, rows_of(rows), noun="answer", most=most, source="rows")
 
 
-def _grouped(told: Sequence[ToldRow], along: str, common: Sequence[str]) -> Table:
+def _grouped(told: Sequence[VariedRow], along: str, common: Sequence[str]) -> Table:
     """A row for all answers that differ in one thing alone: how many are well, and from where on not."""
-    groups: dict[tuple[str, ...], list[ToldRow]] = {}
+    groups: dict[tuple[str, ...], list[VariedRow]] = {}
     for one in told:
         groups.setdefault(tuple(one.values[head] for head in common), []).append(one)
     all_well = all(one.row.exit_code == _WELL for one in told)

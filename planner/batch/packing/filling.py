@@ -55,12 +55,12 @@ class Filling:
     def _chosen(self, pods: Mapping[int, int]) -> Codes:
         """The pods to be placed: of every priority about the smallest."""
         sizes = (self._v.wanted / self._v.unit).sum(axis=1)
-        shaken = sizes * (1 + self._effort.shake * self._random.random(len(sizes)))
+        noisy = sizes * (1 + self._effort.shake * self._random.random(len(sizes)))
         chosen = [np.zeros(0, np.intp)]
         for priority, wanted in pods.items():
             own = np.flatnonzero(self._v.priority == priority)
             number = max(0, wanted - self._v.aside.get(priority, 0))
-            chosen.append(own[np.argsort(shaken[own], kind="stable")[:number]])
+            chosen.append(own[np.argsort(noisy[own], kind="stable")[:number]])
         return np.sort(np.concatenate(chosen))
 
     def _best_for(self, node: int, left: Codes) -> Codes:
@@ -80,8 +80,8 @@ class Filling:
     def _fill(self, pods: Codes, free: Floats) -> tuple[Codes, float]:
         """The largest pod, some by chance, and the last few so that the least stays free."""
         wanted = self._v.wanted
-        shaken = self._size[pods] * (1 + self._effort.anchor_shake * self._random.random(len(pods)))
-        largest = int(pods[shaken.argmax()])
+        noisy = self._size[pods] * (1 + self._effort.anchor_shake * self._random.random(len(pods)))
+        largest = int(pods[noisy.argmax()])
         chosen, room = [largest], free - wanted[largest]
         others = self._random.permutation(pods[pods != largest])
         enough = self._effort.last * np.maximum(wanted[pods].mean(axis=0), _NOTHING)

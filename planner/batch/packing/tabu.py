@@ -76,7 +76,7 @@ class Tabu:
             best = min(best, total)
             self._turn += 1
             meter.spend(self._price)
-            self._mend(int(self._random.choice(np.flatnonzero(over > 0))), over, best - total)
+            self._repair_node(int(self._random.choice(np.flatnonzero(over > 0))), over, best - total)
         return not self._over(self._load, self._free).any()
 
     def _over(self, load: Floats, free: Floats) -> Floats:
@@ -84,7 +84,7 @@ class Tabu:
         over: Floats = (np.maximum(load - free, 0) / self._v.unit).sum(axis=-1)
         return over
 
-    def _mend(self, node: int, over: Floats, needed: float) -> None:
+    def _repair_node(self, node: int, over: Floats, needed: float) -> None:
         """Make the best change at an overloaded node; a forbidden one only if it sets a new record."""
         mine = np.flatnonzero(self.at == node)
         others = np.flatnonzero(self.at != node)
@@ -119,7 +119,7 @@ class Tabu:
         barred = (self._until[mine, :-1] > self._turn) & (change >= needed)
         change[barred | ~v.allowed[v.of[mine]] & (current != np.arange(v.nodes))] = _NEVER
         change[:, node] = _NEVER
-        return self._shaken(change)
+        return self._with_noise(change)
 
     def _swaps(self, node: int, mine: Codes, others: Codes, over: Floats, needed: float) -> Floats:
         """What every pod of a node changing places with every other pod would change."""
@@ -136,11 +136,11 @@ class Tabu:
         barred |= self._until[others, node] > self._turn
         barred &= change >= needed
         change[barred | ~self._may_swap(node, mine, others, there)] = _NEVER
-        return self._shaken(change)
+        return self._with_noise(change)
 
-    def _shaken(self, change: Floats) -> Floats:
-        shaken: Floats = change + self._random.random(change.shape) * self._effort.noise
-        return shaken
+    def _with_noise(self, change: Floats) -> Floats:
+        noisy: Floats = change + self._random.random(change.shape) * self._effort.noise
+        return noisy
 
     def _may_swap(self, node: int, mine: Codes, others: Codes, there: Codes) -> Mask:
         """Whether two pods may take each other's places; outside, only those of equal priority."""

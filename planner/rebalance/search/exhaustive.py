@@ -52,15 +52,15 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hole:
+class _PartialPlacement:
     """A placement without one pod: the excess of hard constraints, and the nodes where the pod may land.
 
-    `lonely` are the nodes from which it may not have come: pods there would have lost an affinity peer.
+    From `barred` it may not have come: pods there would have lost an affinity peer.
     """
 
     hard: tuple[int, ...]
     open_to: tuple[int, ...]
-    lonely: frozenset[int]
+    barred: frozenset[int]
 
 
 class Placements:
@@ -77,7 +77,7 @@ class Placements:
         #: Of constraints that share no movable template a move affects one alone.
         self._groups = [*groups_of(self._trial.ledger, movable, self._hard, hard=True)]
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
-        self._judge, self._hole = cache(self._judged), cache(self._without_one)
+        self._judge, self._partial = cache(self._judged), cache(self._without_one)
         node_of = trial.problem.node_of
         self._placed = [
             [[pod for pod in kind.pods if node_of[pod] == node] for node in range(self._nodes)]
@@ -116,10 +116,10 @@ class Placements:
         gone = self._evicted(placement, place)
         if gone is None:
             return
-        hole = self._hole(gone[: len(self._now)], kind)
-        if source in hole.lonely or _is_worse(hole.hard, before):
+        partial = self._partial(gone[: len(self._now)], kind)
+        if source in partial.barred or _is_worse(partial.hard, before):
             return
-        for target in hole.open_to:
+        for target in partial.open_to:
             if target != source:
                 after = _with(gone, kind * self._nodes + target, 1)
                 if not _is_worse(self.judged(after).hard, before) and self._lands(placement, place, target):
@@ -152,12 +152,12 @@ class Placements:
             gone = _with(gone, counted, 1)
         return gone
 
-    def _without_one(self, gone: bytes, kind: int) -> _Hole:
+    def _without_one(self, gone: bytes, kind: int) -> _PartialPlacement:
         self._take(gone)
         trial, template = self._trial, self.kinds[kind].template
         feasible = trial.framework(template).feasible(trial.plan(template))
-        lonely = (node for node in range(self._nodes) if trial.breaks_affinity_of(template, node))
-        return _Hole(excesses(self._hard), tuple(np.flatnonzero(feasible.mask).tolist()), frozenset(lonely))
+        barred = frozenset(node for node in range(self._nodes) if trial.breaks_affinity_of(template, node))
+        return _PartialPlacement(excesses(self._hard), tuple(np.flatnonzero(feasible.mask).tolist()), barred)
 
     def _take(self, counts: bytes) -> None:
         """Put the trial cluster into a placement, given as pods of every kind on every node."""

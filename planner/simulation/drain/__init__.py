@@ -26,7 +26,7 @@ from planner.proof.effort import STANDARD, DrainEffort, Effort
 from planner.simulation.drain import held, notes
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.fixes import Fixes
-from planner.simulation.drain.held import Fates, Held, Overrides
+from planner.simulation.drain.held import DrainFacts, Held, Overrides
 from planner.simulation.drain.play import RESTLESS, Drain, Drained, pods_to_go
 from planner.simulation.drain.simulation import DrainSimulation
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -160,7 +160,7 @@ class DrainRun:
         unasked = self._by_node(refused).keys()
         asked = [pod for node in self._numbers if node not in unasked for pod in self._going[node]]
         later = frozenset(filter(self._controllers.comes_after_the_end, self._moving))
-        self._fates = Fates(
+        self._facts = DrainFacts(
             {*_for_good(self._controllers, self._moving, asked), *(later & endless.keys())},
             [*self._controllers.too_many(self._moving)],
             self._in_order(),
@@ -236,7 +236,7 @@ class DrainRun:
         absent = self._replaced.values()
         simulation = DrainSimulation(doubled, doubles, absent, preemption=self._preemption)
         allowances = Allowances(problem, range(len(problem.pods)))
-        played = Drain(simulation, allowances, self._going, self._effort, self._fates, late=late)
+        played = Drain(simulation, allowances, self._going, self._effort, self._facts, late=late)
         played.run_until_quiet()
         before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
         already = len(simulation.preempted)

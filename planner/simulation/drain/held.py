@@ -15,14 +15,14 @@ from models.objects.node import Node
 from planner.documents.drain import Reason
 from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
-from planner.whatif.victims import moment
+from planner.whatif.victims import as_of
 
 #: The pod that stays, what kind of cause that has, and the cause in words.
 Held = tuple[int, Reason, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Fates:
+class DrainFacts:
     """What is known beforehand about pods that are evicted, and about nodes."""
 
     for_good: Collection[int] = ()
@@ -53,7 +53,7 @@ class Overrides:
     """Evict pods with emptyDir volumes."""
 
 
-_SICK = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+_NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 #: Finalizers that controllers of Kubernetes itself take away in time.
 _OWN_FINALIZERS = {"batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan"}
 #: A pod is deleted at this time at the latest; kubelets are a little late.
@@ -99,7 +99,7 @@ def without_end(problem: Problem, pods: Sequence[int]) -> Iterator[Held]:
 
 def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
     """The pods of some nodes that are Terminating already, and stay so."""
-    now, chosen = moment(problem.cluster), set(nodes)
+    now, chosen = as_of(problem.cluster), set(nodes)
     for number, node in enumerate(problem.node_of.tolist()):
         pod = problem.pods[number]
         deleted = pod.metadata.deletion_timestamp
@@ -114,7 +114,7 @@ def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
 
 def _why_no_end(problem: Problem, number: int) -> tuple[Reason, str] | None:
     pod, node = problem.pods[number], problem.nodes.nodes[problem.node_of[number]]
-    state = _sickness(node)
+    state = _not_ready_words(node)
     # What has no grace period the API server deletes by itself.
     if state and pod.spec.termination_grace_period_seconds > 0:
         return "NodeNotReady", (
@@ -130,9 +130,9 @@ def _why_no_end(problem: Problem, number: int) -> tuple[Reason, str] | None:
     return None
 
 
-def _sickness(node: Node) -> str:
+def _not_ready_words(node: Node) -> str:
     """In words that a node does not answer, or is not ready; empty where nothing says so."""
-    key = next((taint.key for taint in node.spec.taints if taint.key in _SICK), "")
+    key = next((taint.key for taint in node.spec.taints if taint.key in _NOT_READY_TAINTS), "")
     if key:
         return f"has the taint {key}"
     ready = next((item.status for item in node.status.conditions if item.type == "Ready"), "True")

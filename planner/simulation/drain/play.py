@@ -19,7 +19,7 @@ from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import DrainEffort
 from planner.simulation.drain.allowances import Allowances
-from planner.simulation.drain.held import Fates, Held
+from planner.simulation.drain.held import DrainFacts, Held
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 
 RESTLESS = "Pods evict each other in a loop, so that the drain was not played to an end"
@@ -48,7 +48,7 @@ class Drain:
         allowances: Allowances,
         pods_on: Mapping[int, Sequence[int]],
         effort: DrainEffort,
-        fates: Fates,
+        facts: DrainFacts,
         *,
         late: bool = False,
     ) -> None:
@@ -58,11 +58,11 @@ class Drain:
         """
         self._simulation = simulation
         simulation.on_ready_preempted = self._lose
-        self._fates = fates
-        self._forerunner = {new: pod for pod, new in fates.replaced.items()}
-        self._endless = {simulation.double_of(pod) for pod in fates.endless}
-        self._surplus_of = {pod: place for place, (pods, _) in enumerate(fates.too_many) for pod in pods}
-        self._too_many = [number for _, number in fates.too_many]
+        self._facts = facts
+        self._predecessor = {new: pod for pod, new in facts.replaced.items()}
+        self._endless = {simulation.double_of(pod) for pod in facts.endless}
+        self._surplus_of = {pod: place for place, (pods, _) in enumerate(facts.too_many) for pod in pods}
+        self._too_many = [number for _, number in facts.too_many]
         self._late = late
         self._allowances = allowances
         self._pods_on = pods_on
@@ -78,7 +78,7 @@ class Drain:
 
     def run(self, nodes: Sequence[int], at_once: int) -> Drained:
         """Drain the nodes, those that are stuck again after all others, until no order helps any more."""
-        waiting = [node for node in nodes if node not in self._fates.unasked]
+        waiting = [node for node in nodes if node not in self._facts.unasked]
         while waiting and not self._found.restless:
             left = []
             for wave in _waves(waiting, at_once):
@@ -91,10 +91,10 @@ class Drain:
             if staying := self._staying(node):
                 self._found.stuck[node] = [(pod, "Budget", RESTLESS) for pod in staying]
         for node in nodes:
-            if node in self._fates.nodes:
+            if node in self._facts.nodes:
                 known = self._found.stuck.setdefault(node, [])
                 told = {one[0] for one in known}
-                known += [one for one in self._fates.nodes[node] if one[0] not in told]
+                known += [one for one in self._facts.nodes[node] if one[0] not in told]
         return self._found
 
     def _wave(self, nodes: Sequence[int]) -> list[int]:
@@ -150,26 +150,26 @@ class Drain:
         made = [pod for pod in missing if self._is_its_turn(pod)]
         for pod in made:
             missing.remove(pod)
-            self._simulation.create(self._fates.replaced.get(pod, pod))
+            self._simulation.create(self._facts.replaced.get(pod, pod))
         return bool(made)
 
     def _is_its_turn(self, pod: int) -> bool:
-        if pod in self._fates.after_the_end and self._simulation.is_leaving(pod):
+        if pod in self._facts.after_the_end and self._simulation.is_leaving(pod):
             return False
-        several, place = self._fates.in_order.get(pod, ((), 0))
+        several, place = self._facts.in_order.get(pod, ((), 0))
         return all(map(self._is_back, several[:place]))
 
     def _is_back(self, pod: int) -> bool:
         """Whether a pod was not evicted, or the one in its place is ready."""
-        return pod not in self._asked or bool(self._simulation.ready[self._fates.replaced.get(pod, pod)])
+        return pod not in self._asked or bool(self._simulation.ready[self._facts.replaced.get(pod, pod)])
 
     def _lose(self, pod: int) -> None:
         """The budgets of a ready pod that goes, or of the one that it came for, have one less."""
-        self._allowances.lose(self._forerunner.get(pod, pod))
+        self._allowances.lose(self._predecessor.get(pod, pod))
 
     def _is_made_again(self, pod: int) -> bool:
         """Whether another pod comes for one that was evicted just now."""
-        if pod in self._fates.for_good:
+        if pod in self._facts.for_good:
             return False
         place = self._surplus_of.get(pod)
         if place is None or not self._too_many[place]:
@@ -186,7 +186,7 @@ class Drain:
             return False
         for pod in list(simulation.starting):
             simulation.become_ready(pod)
-            self._allowances.regain(self._forerunner.get(pod, pod))
+            self._allowances.regain(self._predecessor.get(pod, pod))
             moved = True
         for double in [] if self._late and moved else [*simulation.leaving]:
             if double in self._endless:
@@ -194,7 +194,7 @@ class Drain:
             simulation.end(double)
             moved = True
         for pod in [*simulation.refusals] if moved else ():
-            if self._forerunner.get(pod, pod) in self._asked:
+            if self._predecessor.get(pod, pod) in self._asked:
                 simulation.create(pod)
         return self._create() or moved
 

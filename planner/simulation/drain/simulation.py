@@ -29,7 +29,7 @@ class DrainSimulation(ClusterSimulation):
     ) -> None:
         self._alike: dict[int, dict[int, None]] = {}
         """The pods that wait for a node by template, and some that do no more."""
-        self._hopeful_at = -1
+        self._finds_one_at = -1
         super().__init__(problem, doubles, absent, preemption=preemption, seed=None)
         self._refused_templates = RefusedTemplates(self.scheduler)
 
@@ -86,7 +86,7 @@ class DrainSimulation(ClusterSimulation):
     def _finds_none_any(self) -> bool:
         """Whether no pod that waits finds a node now; only asked again once something has changed."""
         mark = self.scheduler.state.mark()
-        if self._hopeful_at == mark:
+        if self._finds_one_at == mark:
             return False
         for template, pods in [*self._alike.items()]:
             for pod in [*takewhile(lambda pod: pod not in self.waiting, pods)]:
@@ -96,7 +96,7 @@ class DrainSimulation(ClusterSimulation):
             elif not self._refused_templates.holds(template) and not self._finds_none(
                 next(iter(pods)), template
             ):
-                self._hopeful_at = mark
+                self._finds_one_at = mark
                 return False
         return True
 

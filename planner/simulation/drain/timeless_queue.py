@@ -71,14 +71,14 @@ class TimelessQueue(SchedulingQueue):
                 return
             self._put_back()
         held = np.arange(self._first, self._first + self._together.size)
-        turn = _turns(
+        order = _due_order(
             np.concatenate((self._refusals, refusals)),
             np.concatenate((self._priorities, priorities)),
             np.concatenate((held, orders)),
         )
-        self._together = np.concatenate((self._together, pods))[turn]
-        self._priorities = np.concatenate((self._priorities, priorities))[turn]
-        self._refusals = np.minimum(np.concatenate((self._refusals, refusals))[turn] + 1, _LONGEST)
+        self._together = np.concatenate((self._together, pods))[order]
+        self._priorities = np.concatenate((self._priorities, priorities))[order]
+        self._refusals = np.minimum(np.concatenate((self._refusals, refusals))[order] + 1, _LONGEST)
         self._first, self._note, self._are_woken = self._orders, note, False
         self._orders += self._together.size
 
@@ -111,7 +111,7 @@ class TimelessQueue(SchedulingQueue):
         self._are_woken = False
 
 
-def _turns(refusals: Ints, priorities: Ints, orders: Ints) -> Ints:
+def _due_order(refusals: Ints, priorities: Ints, orders: Ints) -> Ints:
     """The order in which pods are due: by backoff, priority, and since when they wait."""
     _, ranks = np.unique(priorities, return_inverse=True)
     key = refusals * (int(ranks.max(initial=0)) + 1) + ranks.reshape(-1)

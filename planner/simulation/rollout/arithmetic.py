@@ -66,11 +66,11 @@ def old_sizes(wanted: int, margins: Margins, new: Size, old: Sequence[Size]) -> 
     for place, size in enumerate(old):
         if going == 0:
             break
-        sick = min(going, size.replicas - size.available) if size.replicas else 0
-        if sick < 0:
+        unhealthy = min(going, size.replicas - size.available) if size.replicas else 0
+        if unhealthy < 0:
             return kept
-        kept[place] -= sick
-        going -= sick
+        kept[place] -= unhealthy
+        going -= unhealthy
     going = new.available + sum(size.available for size in old) - least
     for place, replicas in enumerate(kept):
         fewer = min(max(0, going), replicas)

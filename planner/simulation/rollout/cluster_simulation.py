@@ -73,7 +73,7 @@ class ClusterSimulation:
         nowhere = {*absent, *doubles.values()}
         self.alive = (problem.node_of >= 0) & ~told
         self.ready = self.alive.copy()
-        self.ready[[pod for pod in doubles if self.ready[pod] and _is_sick(problem.pods[pod])]] = False
+        self.ready[[pod for pod in doubles if self.ready[pod] and _is_not_ready(problem.pods[pod])]] = False
         self.available = self.ready.copy()
         """Which pods have been ready for minReadySeconds."""
         self.min_ready = np.zeros(len(problem.pods))
@@ -344,6 +344,6 @@ def _are_terminating(problem: Problem) -> Mask:
     return told & (problem.node_of >= 0)
 
 
-def _is_sick(pod: Pod) -> bool:
+def _is_not_ready(pod: Pod) -> bool:
     """Whether a bound pod is starting or says that it is not ready; one without conditions says nothing."""
     return pod.is_starting or (bool(pod.status.conditions) and not pod.is_ready)

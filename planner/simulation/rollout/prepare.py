@@ -20,7 +20,7 @@ from planner.simulation.rollout.makers import ClusterFacts, Maker, Rolling, make
 from planner.simulation.rollout.refused import refusals
 from planner.simulation.rollout.slots import Slots
 from planner.simulation.rollout.unevaluated import unevaluated
-from planner.whatif.victims import moment
+from planner.whatif.victims import as_of
 
 _NOW = timedelta()
 
@@ -66,7 +66,7 @@ def prepare(
     slots = Slots(_as_admitting(cluster, after))
     names = {node.name for node in after.nodes}
     pods = [pod for pod in cluster.pods if pod.is_finished or not pod.node_name or pod.node_name in names]
-    known = ClusterFacts(ByController(pods), ByController(after.replica_sets), moment(cluster), after.nodes)
+    known = ClusterFacts(ByController(pods), ByController(after.replica_sets), as_of(cluster), after.nodes)
     makers = [*_makers(cluster, after, manifests, known, slots), *(removed(item, known) for item in gone)]
     there = {item.key for item in after.replica_sets}
     stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in there)

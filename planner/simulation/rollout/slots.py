@@ -59,14 +59,9 @@ class Slots:
 
 
 def marked(pod: Pod) -> Pod:
-    """The pod under a name that its forerunner does not have; in the cluster they follow one another."""
+    """The pod under a name that its predecessor does not have; in the cluster one follows the other."""
     metadata = pod.metadata.model_copy(update={"name": f"{pod.name}{_MARK}"})
     return pod.model_copy(update={"metadata": metadata})
-
-
-def spoken(key: str) -> str:
-    """The name of a pod as the cluster has it."""
-    return key.removesuffix(_MARK)
 
 
 def _is_hashed(owner: NamespacedObject) -> bool:

@@ -47,8 +47,8 @@ def in_numbers(
     columns = [np.array([number for number, _ in pods], np.intp)]
     for found in rules:
         columns += _domains_of(found, nodes, kinds, len(problem.templates))
-    rows, lot_of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    replica_groups = _lots(rows, lot_of.ravel().tolist(), pods, groups)
+    rows, group_of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    replica_groups = _replica_groups_of(rows, group_of.ravel().tolist(), pods, groups)
     constraints = tuple(
         _demand(problem, state, found, rows[:, 1 + 2 * n : 3 + 2 * n], positions)
         for n, found in enumerate(rules)
@@ -68,12 +68,12 @@ def _domains_of(found: spread_counts.AskedRule, nodes: Codes, kinds: Codes, temp
     return [np.where(member[kinds] & eligible[nodes], here, -1), np.where(carrier[kinds], here, -1)]
 
 
-def _lots(
-    rows: Codes, lot_of: Sequence[int], pods: Sequence[tuple[int, Pod]], groups: Sequence[Open]
+def _replica_groups_of(
+    rows: Codes, group_of: Sequence[int], pods: Sequence[tuple[int, Pod]], groups: Sequence[Open]
 ) -> tuple[ReplicaGroup, ...]:
     taken = {pod.key for group in groups for pod in group.taken}
     members: list[list[Pod]] = [[] for _ in rows]
-    for replica_group, (_, pod) in zip(lot_of, pods, strict=True):
+    for replica_group, (_, pod) in zip(group_of, pods, strict=True):
         members[replica_group].append(pod)
     return tuple(
         ReplicaGroup(int(row[0]), tuple(found), sum(pod.key in taken for pod in found))

@@ -39,7 +39,7 @@ from planner.simulation.scaledown.replica_groups import Open, in_numbers
 from planner.state.state import State
 from planner.whatif.autoscaling import overruled
 from planner.whatif.scaling import Replicas, scalable, surplus_of
-from planner.whatif.victims import moment
+from planner.whatif.victims import as_of
 
 if TYPE_CHECKING:
     from planner.cpsat.replica_groups import RemovalStage
@@ -152,7 +152,7 @@ class _VictimSearch:
         self, told: plan.ScaleDownChoice, best: plan.ScaleDownChoice, runs: int
     ) -> plan.ScaleDownDraws | None:
         """The controllers' choice at other moments and with other ties; None where it is always the same."""
-        taken = moment(self._cluster)
+        taken = as_of(self._cluster)
         known = {frozenset(told.victims): _worth(told)}
         drawn: list[frozenset[str]] = []
         for seed in range(runs):
@@ -270,7 +270,7 @@ def _scaled(target: _Target) -> plan.ScaledWorkload:
 
 def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) -> Iterator[Pod]:
     """So many pods of every group, those that their controller would take first, first."""
-    lot_of = {
+    group_of = {
         pod.key: number
         for number, replica_group in enumerate(removal.replica_groups)
         for pod in replica_group.pods
@@ -278,8 +278,8 @@ def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) ->
     left = list(numbers)
     for group in groups:
         for pod in group.pods:
-            if left[lot_of[pod.key]]:
-                left[lot_of[pod.key]] -= 1
+            if left[group_of[pod.key]]:
+                left[group_of[pod.key]] -= 1
                 yield pod
 
 

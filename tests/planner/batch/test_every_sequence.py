@@ -11,8 +11,8 @@ import pytest
 
 from models import Cluster
 from planner import solve
-from planner.batch.aftermath import Aftermath
 from planner.batch.every_sequence import EverySequence
+from planner.batch.hard_excess_limit import HardExcessLimit
 from planner.batch.pending import Pending
 from planner.batch.positions import Positions
 from planner.documents.plan import MOVES, PlacementPlan
@@ -83,7 +83,7 @@ def test_sequences_are_all_gone_through(number: int) -> None:
 def truth(found: Cluster) -> tuple[int, ...]:
     """The most pods per priority and the fewest evictions for them, as a negative number; without models."""
     pending = Pending(Problem(found), moves=True)
-    search = EverySequence(pending, Meter.of(60.0), Aftermath(pending).is_no_worse)
+    search = EverySequence(pending, Meter.of(60.0), HardExcessLimit(pending).is_no_worse)
     running = Counter(
         {(t, n): len(pods) for t, nodes in pending.running.items() for n, pods in nodes.items()}
     )

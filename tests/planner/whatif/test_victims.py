@@ -12,7 +12,7 @@ import pytest
 from models import Cluster
 from planner.whatif import scale
 from planner.whatif.scaling import surplus_of
-from planner.whatif.victims import moment
+from planner.whatif.victims import as_of
 from tests.builders import Object, cluster, node, pod, replica, revision, scaled
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -335,6 +335,6 @@ def test_now_is_the_latest_time_of_the_snapshot() -> None:
     machine = node("n1")
     machine["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": ago(0)}]
     young = pod("p", "n1", created=ago(DAY), conditions=ready(HOUR))
-    assert moment(cluster(machine, young)) == NOW
-    assert moment(cluster(node("n1"), young)) == NOW - timedelta(hours=1)
-    assert moment(cluster(node("n1"), pod("p"))) is None
+    assert as_of(cluster(machine, young)) == NOW
+    assert as_of(cluster(node("n1"), young)) == NOW - timedelta(hours=1)
+    assert as_of(cluster(node("n1"), pod("p"))) is None

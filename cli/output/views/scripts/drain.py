@@ -9,7 +9,7 @@ from itertools import groupby
 from cli.output.page import counted
 from cli.output.staying_pods import alike, staying
 from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
-from cli.output.views.scripts.surroundings import budgets, nodes, owner_of
+from cli.output.views.scripts.preflight import budgets, nodes, owner_of
 from models.errors import InputError
 from models.objects.affinity import CORDON
 from models.objects.custom_workload import KRUISE, is_of_others

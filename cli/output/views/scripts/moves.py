@@ -9,7 +9,7 @@ from itertools import groupby
 from cli.output.page import counted
 from cli.output.views.scripts.affinity import narrowed, plain
 from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
-from cli.output.views.scripts.surroundings import budgets, nodes, owner_of, owners
+from cli.output.views.scripts.preflight import budgets, nodes, owner_of, owners
 from models.errors import InputError
 from models.objects.affinity import Affinity
 from models.objects.pod import Pod

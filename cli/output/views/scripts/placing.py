@@ -14,7 +14,7 @@ from cli.output.page import counted
 from cli.output.views.scripts.affinity import narrowed, plain
 from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
 from cli.output.views.scripts.moves import template_affinity
-from cli.output.views.scripts.surroundings import budgets, exists, nodes, owner_of, owners
+from cli.output.views.scripts.preflight import budgets, exists, nodes, owner_of, owners
 from models import Cluster
 from models.errors import InputError
 from models.objects.pod import Pod

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from cli.output.page import counted
 from cli.output.views.scripts.frame import Frame, checked, command, script
-from cli.output.views.scripts.surroundings import nodes
+from cli.output.views.scripts.preflight import nodes
 from models.objects.annotations import DELETION_COST
-from models.objects.custom_workload import is_custom, spoken_to_kubectl
+from models.objects.custom_workload import is_custom, kubectl_name
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.plan import ScaleDown
@@ -50,7 +50,7 @@ def _of_others(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
     """Workloads whose kind kubectl would take for the built-in one, and what it takes instead."""
     for item in snapshot.stateful_sets:
         if is_custom(item):
-            yield (item.namespace, f"{item.kind}/{item.name}"), spoken_to_kubectl(item)
+            yield (item.namespace, f"{item.kind}/{item.name}"), kubectl_name(item)
 
 
 def _going(document: ScaleDown, snapshot: Snapshot) -> Iterator[Pod]:

@@ -8,7 +8,7 @@ from models import Cluster
 from planner.problem.problem import Problem
 from planner.proof.effort import DrainEffort
 from planner.simulation.drain.allowances import Allowances
-from planner.simulation.drain.held import Fates
+from planner.simulation.drain.held import DrainFacts
 from planner.simulation.drain.play import Drain, pods_to_go
 from planner.simulation.drain.simulation import DrainSimulation
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -38,7 +38,7 @@ def _outcome(problem: Problem, nodes: Sequence[int], *, at_once: int, late: bool
     quick = None if asks_all else DrainSimulation(doubled, doubles, (), preemption=True)
     simulation = quick or ClusterSimulation(doubled, doubles, (), preemption=True, seed=None)
     allowances = Allowances(problem, range(len(problem.pods)))
-    played = Drain(simulation, allowances, going, SOON_GIVEN_UP, Fates(), late=late)
+    played = Drain(simulation, allowances, going, SOON_GIVEN_UP, DrainFacts(), late=late)
     played.run_until_quiet()
     found = played.run(nodes, at_once)
     if quick is not None:

@@ -1,4 +1,4 @@
-"""What a script looks at before it starts, as rows of its plan: nodes and budgets as they were."""
+"""What a script checks before it starts, as rows of its plan: nodes and budgets as they were."""
 
 from __future__ import annotations
 

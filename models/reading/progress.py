@@ -1,10 +1,10 @@
-"""A watcher of long reading: it is told how far it is, and decides nothing."""
+"""Progress of long reading: an observer is told how far it is, and decides nothing."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
 
 #: Called with a few words; None where progress is not shown.
-ONLOOKER: ContextVar[Callable[[str], None] | None] = ContextVar("onlooker", default=None)
+READING_PROGRESS: ContextVar[Callable[[str], None] | None] = ContextVar("reading_progress", default=None)
 _EVERY = 500
 
 
@@ -13,8 +13,8 @@ Recogniser = Callable[[bytes, int], int | None]
 
 
 def counted(read: Reader, recognise: Recogniser, size: int) -> tuple[Reader, Recogniser]:
-    """The same readers of objects, with the onlooker told how many of how many bytes there were."""
-    tell = ONLOOKER.get()
+    """The same readers of objects, with the observer told how many of how many bytes there were."""
+    tell = READING_PROGRESS.get()
     if tell is None:
         return read, recognise
     objects = done = 0

@@ -11,7 +11,7 @@ from planner.batch.steps import Action
 from planner.state.state import State
 
 
-class Aftermath:
+class HardExcessLimit:
     """Compares what a plan leads to with the snapshot; a plan without evictions may end as it likes.
 
     `pending.state` is without the pods that may be evicted, and is left so.
