@@ -1,4 +1,4 @@
-"""The snapshot with the doors through which it comes in: files, folders, standard input, plain objects."""
+"""The snapshot and the ways to read one: from files, folders, standard input, plain objects."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -56,7 +56,7 @@ def release(text: str) -> KubernetesVersion:
     return version
 
 
-def read(  # noqa: PLR0913 - doors, each by its name
+def read(  # noqa: PLR0913 - options, each by its name
     sources: Sequence[str | Path],
     *,
     recursive: bool = False,

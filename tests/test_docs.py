@@ -255,27 +255,27 @@ def test_the_guides_score_works_when_registered(
     assert decision.scores["CheapNodes"] == {"a": 0, "b": 10_000}
 
 
-def rooms_named() -> list[str]:
-    """The files and folders in the tables of rooms in docs/architecture.md."""
-    text = (ROOT / "docs" / "architecture.md").read_text().partition("\n## Rooms\n")[2]
+def packages_named() -> list[str]:
+    """The files and folders in the tables of packages in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text().partition("\n## What is where\n")[2]
     return [
         name for row in re.findall(r"^\|.*$", text, re.MULTILINE) for name in re.findall(r"`([\w/.]+)`", row)
     ]
 
 
-def test_the_architecture_names_no_room_that_is_gone() -> None:
+def test_the_architecture_names_no_package_that_is_gone() -> None:
     """Every file and folder in the tables of docs/architecture.md is there."""
-    named = [name for name in rooms_named() if "/" in name]
+    named = [name for name in packages_named() if "/" in name]
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_the_architecture_names_every_room() -> None:
+def test_the_architecture_names_every_package() -> None:
     """A new folder, or file at the top of one of the three packages, comes with what it holds."""
-    named = " ".join(rooms_named())
+    named = " ".join(packages_named())
     tops = [path for top in ("models", "planner") for path in (ROOT / top).glob("[!_]*")]
-    rooms = [path for path in tops if path.suffix == ".py" or (path / "__init__.py").exists()]
-    assert [path.name for path in rooms if path.relative_to(ROOT).as_posix() not in named] == []
+    packages = [path for path in tops if path.suffix == ".py" or (path / "__init__.py").exists()]
+    assert [path.name for path in packages if path.relative_to(ROOT).as_posix() not in named] == []
 
 
 def test_the_semantics_have_every_family() -> None:

@@ -153,7 +153,7 @@ class JobSpec(KubeModel):
 
 
 class ReplicationControllerSpec(KubeModel):
-    """The forerunner of a ReplicaSet; its selector is a plain map."""
+    """The predecessor of ReplicaSet; its selector is a plain map."""
 
     replicas: _Count = 1
     min_ready_seconds: _Count = 0

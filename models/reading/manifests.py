@@ -54,7 +54,7 @@ def contents(sources: Sequence[str | Path], *, recursive: bool = False) -> list[
 
 
 def read_objects(objects: Iterable[Mapping[str, Any]]) -> list[ManifestDocument]:
-    """Objects that are Python dictionaries already, taken through the same door as files."""
+    """Objects that are Python dictionaries already, read in the same way as files."""
     listing = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     try:
         text = json.dumps(listing, default=_json_of, separators=(",", ":"))

@@ -125,7 +125,7 @@ class _Consolidation:
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
         layout, best = self._best(self._limits.max_moves, self._meter)
-        frontier = [*_frontier(self._dearer(layout, best))] if curve else []
+        frontier = [*_frontier(self._costlier(layout, best))] if curve else []
         return document(
             best.setting,
             best.emptied,
@@ -190,7 +190,7 @@ class _Consolidation:
         pins = pins or self._limits.pins
         return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
 
-    def _dearer(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
+    def _costlier(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
         """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""
         yield best
         moves = best.emptied.moves

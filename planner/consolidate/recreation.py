@@ -1,4 +1,4 @@
-"""Nodes closed, and their pods placed anew, again and again: what is no dearer is kept.
+"""Nodes closed, and their pods placed anew, again and again: what costs no more is kept.
 
 Every iteration takes some nodes, those that hold little more often, closes one of them, and unbinds its pods
 and some of the others'.  The pods come back, the largest first, into the tightest gaps; where there is none
@@ -38,7 +38,7 @@ class Recreation(NodeRemoval):
         return layout
 
     def _place_on_opened(self, pod: int) -> bool:
-        """No node is opened with which the layout is dearer than the best: the iteration is over then."""
+        """No node is opened with which the layout costs more than the best: the iteration is over then."""
         return super()._place_on_opened(pod) and self._cost() <= self._most_cost
 
     def _cost(self) -> int:

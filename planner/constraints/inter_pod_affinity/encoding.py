@@ -6,7 +6,7 @@ none anywhere and it matches itself.  So one domain may be started by a pod that
 and every other needs a pod that is there already, that came without needing the same, or that no pod
 asked about it.
 
-Of pods that run and stay nothing is asked: the scheduler looks at incoming pods alone.
+Running pods that stay are not constrained: the scheduler checks incoming pods alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def anti_affinity(x: Counts, template: Template, column: Column, avoided: Mapping[int, int]) -> None:
     """Where a pod of the template comes, no pod of its anti-affinity is or comes; where one is, none comes.
 
-    Of those that run together all the same nothing is asked.
+    Pods that run together already are not constrained.
     """
     itself = int(template.index in avoided)
     coming = {number: 1 for number in avoided if number in x.batch.wanted and number in x.asked}

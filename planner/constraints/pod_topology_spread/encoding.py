@@ -1,9 +1,9 @@
 """Spread constraints in the solver's terms.
 
-Of incoming pods, when all is placed: in every domain to which a pod with the constraint came,
+For incoming pods, when all is placed: in every domain to which a pod with the constraint came,
 `matching pods - global minimum <= maxSkew`.
 
-Of incoming pods, when each pod is bound, whatever the order: counts only grow, so when the last pod with
+For incoming pods, when each pod is bound, whatever the order: counts only grow, so when the last pod with
 the constraint comes to a domain, at least the matching pods that it found there and the batch's pods
 with the same constraint are counted, and the global minimum is at most the final one.  That is
 necessary, not sufficient; whether an order exists is found out by looking for one.
@@ -13,8 +13,8 @@ where one may, as it has them already, the pods that stay in a domain and those 
 there are there when the last one with it comes, and the global minimum is then at most the largest that it
 can ever be.  Pods that are counted and do not have the constraint may come later.
 
-Of pods that run and stay nothing is asked in a domain to which no pod with the constraint comes: as at
-any bind, the scheduler would not ask them either.
+Running pods that stay are not constrained in a domain to which no pod with the constraint comes: at a
+bind the scheduler does not check them either.
 
 ScheduleAnyway constraints forbid nothing: how far they are from even is a goal.
 """

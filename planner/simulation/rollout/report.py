@@ -42,7 +42,7 @@ def _report(
 ) -> WorkloadRollout:
     done = [_completes(draw, run) for draw, run in found]
     first_draw, first = found[0]
-    # The story is told of the first draw, unless only another one stops.
+    # The first draw is reported, unless only another one stops.
     told_draw, told = first_draw, first
     if done[0] and not all(done):
         told_draw, told = found[done.index(False)]

@@ -44,7 +44,7 @@ def test_a_replacement_is_not_narrowed_as_the_pod_was() -> None:
 
 
 def test_a_replacement_is_held_by_the_gate_of_its_template() -> None:
-    """What went wrong: the gate that its forerunner was let through was forgotten."""
+    """What went wrong: the gate that its predecessor was let through was forgotten."""
     template = {"schedulingGates": [{"name": "example.com/quota"}]}
     plan = drained([*zones("ab"), *_made_from(template, narrowed=True)], "a1")
     assert [row.lands for step in plan.steps for row in step.evictions] == [None]
