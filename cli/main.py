@@ -32,7 +32,7 @@ from cli.commands.scale_down import scale_down
 from cli.commands.snapshot import snapshot
 from cli.commands.solve import solve
 from cli.input import again, options
-from cli.input.fleet_options import Outer
+from cli.input.fleet_options import PassThroughCommand
 from cli.input.what_if import Changes, InOrder, what_if
 from cli.output.help import Command, Group, help_text
 from cli.output.outcome import Exit, ending, write_lines
@@ -166,7 +166,7 @@ def check(
     With --watch it goes on until Ctrl-C, and the exit code is that of the last answer.
     """
     from cli.commands.steps import Answer, cluster_asked
-    from cli.commands.watch import Looked, every_change
+    from cli.commands.watch import WatchResult, every_change
     from cli.output.progress import doing
     from cli.output.scope import Scope
     from planner import check as audit
@@ -175,7 +175,7 @@ def check(
         raise typer.BadParameter("--survive has no --junit, -o github or -o gitlab")
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
 
-    def look() -> Looked:
+    def look() -> WatchResult:
         cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
         scope = Scope.of(namespace, all_namespaces, selector)
         scope.check(cluster)
@@ -194,12 +194,12 @@ def check(
 
                 write_metrics(metrics, found, surveys, time.time())
             if not surveys:
-                return Looked(found, cluster, bool(found.violations))
+                return WatchResult(found, cluster, bool(found.violations))
         from planner.documents.survival import together
 
-        return Looked(together(surveys), cluster, any(survey.failures for survey in surveys))
+        return WatchResult(together(surveys), cluster, any(survey.failures for survey in surveys))
 
-    def give(found: Looked) -> None:
+    def give(found: WatchResult) -> None:
         answer.give("check", found.document, found.cluster, findings=found.findings)
 
     if watch:
@@ -271,8 +271,8 @@ app.command("capacity", cls=InOrder)(what_if(capacity))
 
 
 _LEAVING = {"ignore_unknown_options": True, "allow_extra_args": True}
-app.command("sweep", cls=Outer, context_settings=_LEAVING)(sweep)
-app.command("fleet", cls=Outer, context_settings=_LEAVING)(fleet)
+app.command("sweep", cls=PassThroughCommand, context_settings=_LEAVING)(sweep)
+app.command("fleet", cls=PassThroughCommand, context_settings=_LEAVING)(fleet)
 
 
 app.command("diff", cls=Command)(diff)

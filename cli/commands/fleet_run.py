@@ -34,7 +34,7 @@ from planner.fleet.kept import KeptAnswers, digest_of, key_of
 from planner.fleet.summary import badness
 from planner.fleet.tasks import WELL, Ask, Reply, Task
 from planner.fleet.variations import Scenario, Variation, scenarios, variations
-from planner.fleet.workers import Processes, Workers
+from planner.fleet.workers import ProcessWorkers, Workers
 from planner.proof.clock import is_stop_requested, report_best
 
 _MIB = 1 << 20
@@ -102,7 +102,7 @@ class Run:
         form = None if self.own.output is None else Output(self.own.output.value)
         page = Page.of(form, self.own.verbose)
         show(document, page)
-        if page.for_a_person and peak and isinstance(workers, Processes):
+        if page.for_a_person and peak and isinstance(workers, ProcessWorkers):
             least = f"{workers.at_once} processes, the largest with {peak // _MIB:,} MiB"
             say(f"{least} of at most {workers.memory // _MIB:,}" if workers.memory else least)
 
@@ -119,7 +119,7 @@ class Run:
         jobs = self.own.jobs or len(os.sched_getaffinity(0))
         memory = self.own.memory * _MIB if self.own.memory else _memory() // jobs
         with closing(
-            Processes(jobs, memory, ("cli.commands.asking", "cli.main", "cli.commands.steps", "planner"))
+            ProcessWorkers(jobs, memory, ("cli.commands.asking", "cli.main", "cli.commands.steps", "planner"))
         ) as processes:
             yield processes
 

@@ -18,7 +18,7 @@ SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class WatchResult:
     """What was found, in which cluster, and whether that is a finding."""
 
     document: Document
@@ -26,7 +26,7 @@ class Looked:
     findings: bool
 
 
-def every_change(look: Callable[[], Looked], give: Callable[[Looked], None]) -> int:
+def every_change(look: Callable[[], WatchResult], give: Callable[[WatchResult], None]) -> int:
     """Give what was found whenever it has changed, until Ctrl-C; the exit code is that of the last answer.
 
     A cluster that does not answer once there was an answer is told, and asked again.
@@ -50,7 +50,7 @@ def every_change(look: Callable[[], Looked], give: Callable[[Looked], None]) -> 
         return code
 
 
-def _code(give: Callable[[Looked], None], found: Looked) -> int:
+def _code(give: Callable[[WatchResult], None], found: WatchResult) -> int:
     try:
         give(found)
     except typer.Exit as ended:

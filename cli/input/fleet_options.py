@@ -86,7 +86,7 @@ _SHIELD = "\0"
 _JOBS = "--jobs"
 
 
-class Outer(Command):
+class PassThroughCommand(Command):
     """A command that leaves to another one what it does not know itself."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

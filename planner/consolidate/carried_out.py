@@ -10,8 +10,8 @@ import numpy as np
 
 from planner.consolidate.emptying import Emptied, Emptying
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout, Limits, Reserve
-from planner.consolidate.loss import Losses
+from planner.consolidate.layout import Layout, PlanLimits, Reserve
+from planner.consolidate.loss import DomainLosses
 from planner.consolidate.setting import Setting
 from planner.consolidate.site_counts import SiteCounts
 from planner.cpsat.kept import Site
@@ -48,16 +48,16 @@ class CarryingOut:
     pins: bool
     thousandths: int
     meter: Meter
-    losses: Losses | None = None
+    losses: DomainLosses | None = None
     to_spare: int = 0
 
-    def limits(self, setting: Setting, most_moves: int | None) -> Limits:
+    def limits(self, setting: Setting, most_moves: int | None) -> PlanLimits:
         """The limits of a search in a setting."""
         reserve = self._reserve(setting)
         if self.losses is not None:
             other = self.losses.room(setting.trial, setting.movable, setting.added, self.to_spare)
             reserve = other if reserve is None else reserve.with_(other)
-        return Limits(reserve, most_moves)
+        return PlanLimits(reserve, most_moves)
 
     def _reserve(self, setting: Setting) -> Reserve | None:
         room = self.thousandths

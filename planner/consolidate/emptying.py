@@ -20,7 +20,7 @@ from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMove, CertainMoves
 from planner.consolidate.layout import Layout, Reserve, moves_to
-from planner.consolidate.loss import Losses
+from planner.consolidate.loss import DomainLosses
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.wave_order import EmptyingOrder
 from planner.eviction.budgets import Budgets
@@ -84,7 +84,7 @@ class Emptying:
         *,
         pins: bool,
         reserve: Reserve | None = None,
-        losses: Losses | None = None,
+        losses: DomainLosses | None = None,
     ) -> None:
         """With `pins` replacements may be pinned, else nothing but cordons leads them.
 

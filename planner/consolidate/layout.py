@@ -54,7 +54,7 @@ class Reserve:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PlanLimits:
     """What the user asks for: free room that remains of every resource, and the most moves."""
 
     reserve: Reserve | None = None
@@ -81,7 +81,7 @@ class SearchTask:
     movable: Movable
     removable: Removable
     before: Layout
-    limits: Limits = Limits()
+    limits: PlanLimits = PlanLimits()
 
     def read(self, removed: Mask) -> Layout:
         """The layout of the trial cluster's state without some nodes."""

@@ -47,7 +47,7 @@ class PodsWithoutNode(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class DomainLosses:
     """How many pods find no node when a domain of a key is lost, as the cluster is now."""
 
     key: str
@@ -58,7 +58,7 @@ class Losses:
     all_come_again: bool
 
     @classmethod
-    def of(cls, problem: Problem, movable: Movable, key: str) -> Losses:
+    def of(cls, problem: Problem, movable: Movable, key: str) -> DomainLosses:
         """The domains of a key that some node has."""
         if not problem.nodes.column(key).values:
             raise InputError([f"survive: no node has the label {key}"])

@@ -21,8 +21,8 @@ from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.emptying import UNSURVIVED, deleted, moved
-from planner.consolidate.layout import Layout, Limits, moves_to
-from planner.consolidate.loss import Losses
+from planner.consolidate.layout import Layout, PlanLimits, moves_to
+from planner.consolidate.loss import DomainLosses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
@@ -103,9 +103,9 @@ class _Consolidation:
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
-        self._losses: Losses | None = None
+        self._losses: DomainLosses | None = None
         if limits.survive is not None:
-            self._losses = Losses.of(self._alone.problem, self._alone.movable, limits.survive)
+            self._losses = DomainLosses.of(self._alone.problem, self._alone.movable, limits.survive)
         #: Whether the machines that are looked at are all that a plan may add.
         self._claimed = True
         self._setting = self._alone
@@ -180,7 +180,7 @@ class _Consolidation:
         best.emptied.check()
         return found, best
 
-    def _searched(self, limits: Limits, meter: Meter) -> FoundLayout:
+    def _searched(self, limits: PlanLimits, meter: Meter) -> FoundLayout:
         return ConsolidationSearch(self._setting.task(limits), meter, self._machines, self._bound).run()
 
     def _cost(self, layout: Layout) -> Decimal:
@@ -229,7 +229,7 @@ class _Consolidation:
         else:
             yield "with --pin no cheaper plan was found either"
 
-    def _is_lost(self, layout: Layout, losses: Losses) -> bool:
+    def _is_lost(self, layout: Layout, losses: DomainLosses) -> bool:
         """Whether a layout, which has room in sum, leaves more pods than now over when a domain is lost."""
         setting, problem = self._setting, self._setting.problem
         names, moves = problem.nodes.names, moves_to(problem, setting.movable, setting.before, layout)

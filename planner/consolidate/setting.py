@@ -17,7 +17,7 @@ from models import Cluster
 from models.collector import collector_paused
 from models.controllers.daemons import node_meant
 from planner.consolidate.catalogue import Catalogue, MachineType
-from planner.consolidate.layout import Layout, Limits, SearchTask, first_layout, moves_to
+from planner.consolidate.layout import Layout, PlanLimits, SearchTask, first_layout, moves_to
 from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.site_counts import SiteCounts
@@ -87,10 +87,10 @@ class Setting:
         """The snapshot's layout: no node goes, and no machine is added."""
         return replace(first_layout(self.problem, self.movable), removed=self.added)
 
-    def task(self, limits: Limits | None = None) -> SearchTask:
+    def task(self, limits: PlanLimits | None = None) -> SearchTask:
         """What a search is about, on a trial cluster of its own."""
         trial = TrialCluster(self.problem)
-        return SearchTask(trial, self.movable, self.removable, self.before, limits or Limits())
+        return SearchTask(trial, self.movable, self.removable, self.before, limits or PlanLimits())
 
     def only(self, nodes: Mask) -> Setting:
         """The same with those machines alone that are in a mask."""

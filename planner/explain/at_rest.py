@@ -13,7 +13,7 @@ import numpy as np
 
 from models import Cluster
 from planner.eviction.budgets import Budgets
-from planner.explain.losses import Losses
+from planner.explain.losses import DeletionLosses
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
@@ -37,7 +37,7 @@ class AtRest:
     _changes: int = 0
     _claiming: list[tuple[int, int]] = field(default_factory=list)
     _budgets: Budgets | None = None
-    _losses: Losses | None = None
+    _losses: DeletionLosses | None = None
     _promised: list[int] | None = None
     _start: tuple[State, Sequence[tuple[int, int]]] | None = None
 
@@ -113,10 +113,10 @@ class AtRest:
         return self._budgets
 
     @property
-    def losses(self) -> Losses:
+    def losses(self) -> DeletionLosses:
         """What is lost with pods that are deleted, worked out once for all pods that are explained."""
         if self._losses is None:
-            self._losses = Losses(self.problem)
+            self._losses = DeletionLosses(self.problem)
         return self._losses
 
     @property

@@ -13,7 +13,7 @@ from planner.eviction.movable import why_not
 from planner.problem.problem import Problem
 
 
-class Losses:
+class DeletionLosses:
     """For every pod what its deletion destroys, in words."""
 
     def __init__(self, problem: Problem) -> None:

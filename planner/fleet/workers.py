@@ -65,7 +65,7 @@ class Given:
 
 
 @dataclass
-class Processes:
+class ProcessWorkers:
     """Processes of this machine, each with a limit of memory in bytes; 0: none."""
 
     at_once: int

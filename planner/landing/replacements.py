@@ -20,7 +20,7 @@ from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialClus
 from planner.problem.nodes import Codes, Ints, Mask
 
 
-class Replacements:
+class ReplacementLandings:
     """Finds the possible and the certain nodes of the replacements of a wave."""
 
     def __init__(self, timeline: EvictionTimeline, room: WaveRoom) -> None:

@@ -23,7 +23,7 @@ from planner.landing.coupled_constraints import (
     wave_outcomes,
 )
 from planner.landing.landing import Considered, Landing, LandingContradiction, LandingPreferences, NodeSets
-from planner.landing.replacements import PossibleNodes, Replacements, certain_counts
+from planner.landing.replacements import PossibleNodes, ReplacementLandings, certain_counts
 from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
 from planner.landing.tie_break_scenarios import Scenario, TieBreakScenarios, interchangeable_nodes
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
@@ -57,7 +57,7 @@ class WaveLandings:
         #: Templates for which a landing by scores was tried.
         self._scored: set[int] = set()
         self.room = WaveRoom(timeline.trial)
-        self._cases = Replacements(timeline, self.room)
+        self._cases = ReplacementLandings(timeline, self.room)
 
     def precompute(self, moves: Iterable[Move]) -> None:
         """Compute scores in advance for moves that are likely to be judged by them."""

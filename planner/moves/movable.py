@@ -38,7 +38,7 @@ from planner.state.state import State
 Limit = tuple[Hashable, int]
 
 
-class Limits:
+class LimitUse:
     """How much of every limit is used."""
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ def is_about_quota(line: str) -> bool:
     return EXCEEDED in line or _FAILED in line
 
 
-class PodsOfCluster(Protocol):
+class QuotaProblem(Protocol):
     """What quotas read of a `Problem`, which asks them itself which new pods are refused."""
 
     cluster: Cluster
@@ -99,7 +99,7 @@ class _Ledger:
 class Quotas:
     """All quotas of a cluster, with the pods that are there charged to them."""
 
-    def __init__(self, problem: PodsOfCluster) -> None:
+    def __init__(self, problem: QuotaProblem) -> None:
         self._problem = problem
         self._ledgers: dict[str, list[_Ledger]] = defaultdict(list)
         for quota in sorted(problem.cluster.resource_quotas, key=lambda item: item.name):

@@ -27,7 +27,7 @@ def has_second_core() -> bool:
     return sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
 
 
-class Answer(Generic[T]):
+class TaskResult(Generic[T]):
     """What a task comes to, once its process has said so."""
 
     def __init__(self, work: Callable[[], T], processes: Processes) -> None:
@@ -54,7 +54,7 @@ class Processes:
     """Tasks in processes of their own, which do not outlive the block."""
 
     def __init__(self) -> None:
-        self._running: dict[Connection, tuple[int, Answer[object]]] = {}
+        self._running: dict[Connection, tuple[int, TaskResult[object]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -65,17 +65,17 @@ class Processes:
         for pipe in [*self._running]:
             self._end(pipe)
 
-    def start(self, work: Callable[[], T]) -> Answer[T]:
+    def start(self, work: Callable[[], T]) -> TaskResult[T]:
         """Begin a task as soon as another one may be under way."""
         while len(self._running) >= AT_A_TIME:
             self._read()
-        answer = Answer(work, self)
+        answer = TaskResult(work, self)
         here, there = Pipe()
         self._running[here] = _fork(work, here, there), answer  # type: ignore[assignment]
         there.close()
         return answer
 
-    def wait_for(self, answer: Answer[T]) -> None:
+    def wait_for(self, answer: TaskResult[T]) -> None:
         """Read answers until a task is no longer under way."""
         while any(one is answer for _, one in self._running.values()):
             self._read()

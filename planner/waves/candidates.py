@@ -16,7 +16,7 @@ from planner.landing.landing import NO_PINS, Considered, Landing, LandingPrefere
 from planner.landing.room import WaveRoom
 from planner.landing.wave_landings import WaveLandings
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.movable import Limit, Limits
+from planner.moves.movable import Limit, LimitUse
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import move_effort as effort
@@ -169,7 +169,7 @@ class Candidates:
 
         Moves refused before are judged again only when their counts, their room or `within` have changed.
         """
-        found, away = list[Landing](), Limits()
+        found, away = list[Landing](), LimitUse()
         asked = {move: self._asked(move, within, considered) for move in moves}
         fresh = [
             move for move, (question, state) in asked.items() if again or self._refused.get(question) != state
@@ -268,7 +268,7 @@ class Candidates:
 
     def _as_many(self, moves: Iterable[Move]) -> Iterator[Move]:
         """As many of some moves as may be under way at once."""
-        away = Limits()
+        away = LimitUse()
         for move in moves:
             if away.allow(self._limits(move)):
                 away.use(self._limits(move))

@@ -8,7 +8,7 @@ from typing import Any
 
 from models import Cluster
 from planner import consolidate
-from planner.consolidate.loss import Losses
+from planner.consolidate.loss import DomainLosses
 from planner.documents.consolidation import ConsolidationPlan
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
@@ -81,7 +81,7 @@ def _survives(cluster: Cluster, options: Mapping[str, Any]) -> Callable[[Sequenc
         return None
     problem = Problem(cluster)
     movable = Movable(problem, protections_of(cluster), Budgets(problem))
-    losses = Losses.of(problem, movable, options["survive"])
+    losses = DomainLosses.of(problem, movable, options["survive"])
     return lambda objects: not losses.is_worse(Cluster.from_objects(objects))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.eviction.protections import SOFT, Protections
 from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
-from planner.moves.movable import Limit, Limits, Movable
+from planner.moves.movable import Limit, LimitUse, Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import move_effort as effort
 from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge
@@ -30,7 +30,7 @@ Found = tuple[Sequence[Move], Values]
 Distance = tuple[int, int, int]
 
 
-class Size(Enum):
+class ClusterSize(Enum):
     """How large a cluster is: small enough to try out all moves, or at least for models of all nodes."""
 
     TINY = auto()
@@ -108,13 +108,13 @@ class Evaluator:
         self._start = trial.state.mark()
 
     @cached_property
-    def size(self) -> Size:
+    def size(self) -> ClusterSize:
         """How large the cluster is."""
         nodes, pods = self.trial.problem.nodes.size, int(np.count_nonzero(self.movable.weights))
         if len([*self.movable.templates]) * nodes > effort.REGION_VARIABLES:
-            return Size.LARGE
+            return ClusterSize.LARGE
         is_tiny = pods <= effort.EXHAUSTED_PODS and nodes <= effort.EXHAUSTED_NODES
-        return Size.TINY if is_tiny else Size.SMALL
+        return ClusterSize.TINY if is_tiny else ClusterSize.SMALL
 
     @cached_property
     def groups(self) -> Sequence[ConstraintGroup]:
@@ -250,7 +250,7 @@ class EvictionLimits:
         self._made = 0
         self._quotas = movable.quotas
         self._rules = protections
-        self._used = Limits()
+        self._used = LimitUse()
         #: The pods that have moved; they do not move again.
         self.moved = set[int]()
 

@@ -30,7 +30,7 @@ from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline
 from planner.proof import move_effort as effort
 from planner.rebalance.search.chains import repaired_by_ejection_chains
-from planner.rebalance.search.evaluation import Evaluator, Found, FoundMoves, Size, Values
+from planner.rebalance.search.evaluation import ClusterSize, Evaluator, Found, FoundMoves, Values
 from planner.rebalance.search.exact import modelled
 from planner.rebalance.search.exhaustive import Exhaustive, Placements, tried_out
 from planner.rebalance.search.greedy import repaired_one_by_one
@@ -42,19 +42,19 @@ Neighbourhood = Callable[[Evaluator, Found], Found]
 
 
 def _previewed(evaluator: Evaluator, best: Found) -> Found:
-    work = effort.TINY_PREVIEW_WORK if evaluator.size is Size.TINY else effort.SMALL_PREVIEW_WORK
+    work = effort.TINY_PREVIEW_WORK if evaluator.size is ClusterSize.TINY else effort.SMALL_PREVIEW_WORK
     return tried_out(evaluator, best, evaluator.meter.step(work))
 
 
 #: In the order in which they are used: what is looked for, and for which clusters.
-NEIGHBOURHOODS: Sequence[tuple[Neighbourhood, str, Collection[Size]]] = (
-    (repaired_one_by_one, "moves that the scheduler makes by itself", {*Size}),
-    (repaired_by_ejection_chains, "chains of moves that make room", {Size.LARGE}),
-    (_previewed, "better moves by trying out all of them", {Size.TINY, Size.SMALL}),
-    (relaxed, "bounds on the moves", {*Size}),
-    (repaired_by_ejection_chains, "chains of moves that make room", {Size.SMALL}),
-    (modelled, "better moves with a model of all nodes", {Size.TINY, Size.SMALL}),
-    (tried_out, "better moves by trying out all of them", {Size.TINY}),
+NEIGHBOURHOODS: Sequence[tuple[Neighbourhood, str, Collection[ClusterSize]]] = (
+    (repaired_one_by_one, "moves that the scheduler makes by itself", {*ClusterSize}),
+    (repaired_by_ejection_chains, "chains of moves that make room", {ClusterSize.LARGE}),
+    (_previewed, "better moves by trying out all of them", {ClusterSize.TINY, ClusterSize.SMALL}),
+    (relaxed, "bounds on the moves", {*ClusterSize}),
+    (repaired_by_ejection_chains, "chains of moves that make room", {ClusterSize.SMALL}),
+    (modelled, "better moves with a model of all nodes", {ClusterSize.TINY, ClusterSize.SMALL}),
+    (tried_out, "better moves by trying out all of them", {ClusterSize.TINY}),
 )
 
 
@@ -81,7 +81,7 @@ def find_certain_moves(evaluator: Evaluator, known: Values, pin_policy: PinPolic
     Only a tiny cluster is searched for them: without, 3 pods more are too many in 300.
     """
     it = evaluator
-    if it.size is not Size.TINY or it.meter.over():
+    if it.size is not ClusterSize.TINY or it.meter.over():
         return None
     it.meter.look_for("moves whose replacements land for certain")
     timeline = EvictionTimeline(it.trial.problem, np.flatnonzero(it.movable.weights).tolist(), it.trial.part)

@@ -34,7 +34,7 @@ def play(prepared: Prepared, seed: int | None, *, preemption: bool) -> Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PreparedDraw:
     """A draw before anything has been applied; after `most` events it is given up."""
 
     simulation: ClusterSimulation
@@ -43,7 +43,7 @@ class Begun:
     most: int
 
 
-def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
+def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> PreparedDraw:
     """The simulation as the snapshot has it, and the controllers that will act."""
     simulation = ClusterSimulation(
         prepared.problem,
@@ -64,4 +64,4 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
             simulation.ask(some, seconds, then)
     effort, pods = prepared.effort.rollout, sum(run.turnover for run in runs)
     most = max(effort.least_events, effort.events_per_pod * pods)
-    return Begun(simulation, runs, Timeline(simulation, runs, pace), most)
+    return PreparedDraw(simulation, runs, Timeline(simulation, runs, pace), most)

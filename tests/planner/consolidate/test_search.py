@@ -11,7 +11,7 @@ from planner.consolidate.bound import CostBound, cost_bound, is_modelled, room_b
 from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout, Limits, Reserve, SearchTask, first_layout, moves_to
+from planner.consolidate.layout import Layout, PlanLimits, Reserve, SearchTask, first_layout, moves_to
 from planner.consolidate.recreation import Recreation
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
@@ -50,7 +50,7 @@ class Tried:
     def search(self, most_moves: int | None = None, reserve: int = 0) -> FoundLayout:
         """What is found when so many thousandths of all room stay free."""
         room = Reserve.of(self.problem, self.movable, reserve) if reserve else None
-        return ConsolidationSearch(replace(self.task, limits=Limits(room, most_moves)), self.meter).run()
+        return ConsolidationSearch(replace(self.task, limits=PlanLimits(room, most_moves)), self.meter).run()
 
     def check(self, case: Drawn, removal: NodeRemoval) -> Layout:
         """The layout that the trial cluster has now: all rules hold, and no pod is on a node that goes."""

@@ -14,14 +14,14 @@ from planner.fleet import Given, Task, answers
 from planner.fleet.engine import STOPPED, Progress, Row
 from planner.fleet.kept import KeptAnswers, key_of
 from planner.fleet.tasks import Ask
-from planner.fleet.workers import Processes
+from planner.fleet.workers import ProcessWorkers
 from tests.planner.fleet.asks import Computes, Fails, Grows, Kills, Refuses, Says, Sleeps
 
 
 @pytest.fixture
-def processes() -> Iterator[Processes]:
+def processes() -> Iterator[ProcessWorkers]:
     """Two of them."""
-    with closing(Processes(2, 8 << 30)) as found:
+    with closing(ProcessWorkers(2, 8 << 30)) as found:
         yield found
 
 
@@ -35,25 +35,25 @@ def told(rows: Sequence[Row]) -> list[str | None]:
     return [row.reply.document or row.reply.error.partition(",")[0] for row in rows]
 
 
-def test_rows_are_in_the_order_of_tasks(processes: Processes) -> None:
+def test_rows_are_in_the_order_of_tasks(processes: ProcessWorkers) -> None:
     """However long each takes."""
     asked = tasks(Sleeps(0.4), *(Says(str(number)) for number in range(20)))
     assert told([*answers(asked, processes)]) == ["awake", *map(str, range(20))]
 
 
-def test_rows_come_as_soon_as_those_before_are_there(processes: Processes) -> None:
+def test_rows_come_as_soon_as_those_before_are_there(processes: ProcessWorkers) -> None:
     """Not only when all are there."""
     rows = answers(tasks(Says("first"), Sleeps(30)), processes)
     assert next(rows).reply.document == "first"
 
 
-def test_a_worker_that_ends_costs_a_second_try(processes: Processes, tmp_path: Path) -> None:
+def test_a_worker_that_ends_costs_a_second_try(processes: ProcessWorkers, tmp_path: Path) -> None:
     """The answers around it are all right."""
     asked = tasks(Says("a"), Kills(tmp_path / "once"), *(Says(str(n)) for n in range(8)))
     assert told([*answers(asked, processes)]) == ["a", "survived", *map(str, range(8))]
 
 
-def test_a_task_that_always_ends_its_worker_is_an_error_and_no_other_is(processes: Processes) -> None:
+def test_a_task_that_always_ends_its_worker_is_an_error_and_no_other_is(processes: ProcessWorkers) -> None:
     """Those that were under way at the same time are answered."""
     asked = tasks(*(Says(str(n)) for n in range(4)), Kills(), Sleeps(0.3), Kills(), Says("last"))
     rows = [*answers(asked, processes)]
@@ -63,7 +63,7 @@ def test_a_task_that_always_ends_its_worker_is_an_error_and_no_other_is(processe
 
 
 @pytest.mark.parametrize("ask", [Sleeps(30), Computes()])
-def test_the_limit_of_a_task(processes: Processes, ask: Ask) -> None:
+def test_the_limit_of_a_task(processes: ProcessWorkers, ask: Ask) -> None:
     """It has no answer; the worker goes on with the next."""
     rows = [*answers(tasks(ask, Says("next"), Says("last"), seconds=0.5), processes)]
     assert told(rows) == ["no answer within 0.5 s (--timeout)", "next", "last"]
@@ -77,7 +77,7 @@ def test_the_limit_in_a_thread(ask: Ask) -> None:
     assert told(rows) == ["no answer within 0.3 s (--timeout)", "next"]
 
 
-def test_what_cannot_be_used_is_said(processes: Processes) -> None:
+def test_what_cannot_be_used_is_said(processes: ProcessWorkers) -> None:
     """Input, mistakes of the planner, and memory; each is the row of its own task alone."""
     rows = [*answers(tasks(Refuses(), Fails(), Grows(), Says("well")), processes)]
     assert told(rows)[0] == "this is wrong; and that"
@@ -93,7 +93,7 @@ def test_an_executor_that_breaks_leaves_no_task_without_a_row() -> None:
     assert told(rows) == ["first", "no answer in two tries", "no answer in two tries"]
 
 
-def test_stopped_tasks_have_rows_too(processes: Processes) -> None:
+def test_stopped_tasks_have_rows_too(processes: ProcessWorkers) -> None:
     """What is there is there, the rest says why not."""
     stop = threading.Event()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models import Cluster
-from planner.simulation.rollout.draw import Begun, Ended, begin, play
+from planner.simulation.rollout.draw import Ended, PreparedDraw, begin, play
 from planner.simulation.rollout.prepare import Prepared, prepare
 from tests import seeds
 from tests.builders import Object
@@ -62,7 +62,7 @@ def test_without_it_ready_is_available() -> None:
     assert max(waits(rolled(0, None, **ONE_BY_ONE[0]))) == 0
 
 
-def begun(ready_for: int, seconds: int) -> Begun:
+def begun(ready_for: int, seconds: int) -> PreparedDraw:
     """Three pods that became ready so long before the snapshot was taken."""
     objects = running(web(3), ["a1", "b1", "c1"], *zones("abc"))
     objects[0]["metadata"]["creationTimestamp"] = "2026-01-01T01:00:00Z"
