@@ -100,7 +100,7 @@ class Admission:
         if spec is pod.spec and not (self._told or insecure):
             return self._priorities.admit(pod)
         admitted = self._priorities.admit(pod.model_copy(update={"spec": spec}))
-        line = forbidden or _objections(spec, self._limits.get(pod.namespace, ())) or self._by_its_set(pod)
+        line = forbidden or objections(spec, self._limits.get(pod.namespace, ())) or self._by_its_set(pod)
         line = line or (insecure and f"forbidden: {insecure}")
         return refused(admitted, line) if line else admitted
 
@@ -195,7 +195,8 @@ def is_new(pod: Pod) -> bool:
     return pod.metadata.creation_timestamp is None and pod.is_waiting
 
 
-def _objections(spec: PodSpec, limits: Iterable[LimitRangeItem]) -> str:
+def objections(spec: PodSpec, limits: Iterable[LimitRangeItem]) -> str:
+    """What the API server says of a pod's requests and limits; nothing where it accepts them."""
     for word, found in (("invalid", [*invalid(spec)]), ("forbidden", [*out_of_bounds(spec, limits)])):
         if found:
             return f"{word}: {found[0]}" if len(found) == 1 else f"{word}: [{', '.join(found)}]"

@@ -33,17 +33,28 @@ def _with_defaults(container: Container, items: Iterable[LimitRangeItem]) -> Con
 
 
 def invalid(spec: PodSpec) -> Iterator[str]:
-    """What the API server says of containers that ask for more than their limit."""
+    """What the API server says of requests beyond a limit, or below it where nothing may be overcommitted.
+
+    And of a pod that asks for less than its containers do.
+    """
     for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
         for number, container in enumerate(containers):
             limits = container.resources.limits
             for name, amount in sorted(container.resources.requests.items()):
-                if amount > limits.get(name, amount):
-                    yield (
-                        f"spec.{field}[{number}].resources.requests: Invalid value: "
-                        f'"{format_quantity(amount)}": must be less than or equal to {name} limit of '
-                        f"{format_quantity(limits[name])}"
-                    )
+                limit, exact = limits.get(name, amount), "/" in name or name.startswith("hugepages-")
+                if amount > limit or (exact and amount < limit):
+                    bound = "equal to" if exact else "less than or equal to"
+                    where = f"spec.{field}[{number}].resources.requests"
+                    yield _told_invalid(where, amount, f"{bound} {name} limit", limit)
+    of_containers = _sum([container.resources.requests for container in spec.containers], spec, "requests")
+    for name, amount in sorted(spec.resources.requests.items() if spec.resources else ()):
+        if amount < (least := of_containers.get(name, amount)):
+            where = f"spec.resources.requests[{name}]"
+            yield _told_invalid(where, amount, "greater than or equal to aggregate container requests", least)
+
+
+def _told_invalid(where: str, amount: int, than: str, bound: int) -> str:
+    return f'{where}: Invalid value: "{format_quantity(amount)}": must be {than} of {format_quantity(bound)}'
 
 
 def out_of_bounds(spec: PodSpec, items: Iterable[LimitRangeItem]) -> Iterator[str]:

@@ -48,6 +48,8 @@ class ClusterChange:
     command: str = ""
     subject: str = ""
     """Of changes with the same action and subject one is enough, the smallest."""
+    dropped: tuple[str, ...] = ()
+    """The requirements that it gives up, where another change may give up some of them."""
     edit: SpecEdit | None = None
     node: int | None = None
     node_edit: NodeEdit | None = None
@@ -78,6 +80,11 @@ def without_repetition(candidate: Candidate) -> Candidate:
         if not change.gone or not others.issuperset(change.gone):
             kept.append(change)
     return tuple(change for change in candidate if any(change is other for other in kept))
+
+
+def parts_of(candidate: Candidate) -> set[str]:
+    """What the changes consist of: a candidate with some of these parts contains no more than this one."""
+    return {part for change in candidate for part in (change.dropped or (change.summary,))}
 
 
 def cost_of(candidate: Candidate) -> tuple[int, int]:

@@ -113,7 +113,7 @@ def _bring_together(case: PendingCase, node: int) -> Iterator[ClusterChange]:
 
 
 def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> ClusterChange:
-    told = " and to ".join(_told(term) for term in terms)
+    told = tuple(map(_told, terms))
 
     def edit(spec: PodSpec) -> PodSpec:
         if spec.affinity is None or spec.affinity.pod_affinity is None:
@@ -125,7 +125,11 @@ def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> Cluste
         )
 
     return ClusterChange(
-        "DropAffinityTerm", Cost.DROP_REQUIREMENT + len(terms) - 1, f"drop the affinity to {told}", edit=edit
+        "DropAffinityTerm",
+        Cost.DROP_REQUIREMENT + len(terms) - 1,
+        f"drop the affinity to {' and to '.join(told)}",
+        dropped=tuple(f"affinity to {one}" for one in told),
+        edit=edit,
     )
 
 

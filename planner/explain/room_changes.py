@@ -180,7 +180,7 @@ def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:
     if holders and len(holders) <= case.static.effort.most_victims:
         name = case.problem.nodes.names[node]
         yield delete(case, sorted(holders, key=case.worth), f"free host port {ports} on node {name}: ")
-    if not case.template.pod.spec.host_network:
+    if not (case.template.pod.spec.host_network or _has_ports_merged(case.template.pod.spec)):
         clashing = [a for a in mine if any(clash(a, b) for b in taken)]
         yield ClusterChange(
             "DropHostPort",
@@ -188,6 +188,14 @@ def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:
             f"do without host port {ports}",
             edit=lambda spec: _without_ports(spec, {(protocol, port) for _, protocol, port in clashing}),
         )
+
+
+def _has_ports_merged(spec: PodSpec) -> bool:
+    """Whether a container has one port under two protocols, which a patch could not tell apart."""
+    return any(
+        len({port.container_port for port in container.ports}) < len(container.ports)
+        for container in (*spec.containers, *spec.init_containers)
+    )
 
 
 def _without_ports(spec: PodSpec, ports: set[tuple[str, int]]) -> PodSpec:

@@ -21,7 +21,7 @@ from planner.constraints.node_resources import NodeResourcesFit
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.by_plugin import blockers_of
-from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, without_repetition
+from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, parts_of, without_repetition
 from planner.explain.trial_states import TrialStates
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
@@ -295,8 +295,8 @@ class FixSearch:
 
     def _contains_another(self, candidate: Candidate) -> bool:
         """Whether a fix that was found has no change that the candidate has not."""
-        summaries = {change.summary for change in candidate}
-        return any({c.summary for c in fix.changes} <= summaries for fix in (*self._fixes, *self._risky))
+        parts = parts_of(candidate)
+        return any(parts_of(fix.changes) <= parts for fix in (*self._fixes, *self._risky))
 
     def _is_wanted_as(self, candidate: Candidate, risk: str) -> bool:
         """Whether there are still few of its kind, of those that are safe to apply or of the others."""
@@ -306,7 +306,7 @@ class FixSearch:
 
 def _is_part(fix: TestedFix, other: TestedFix) -> bool:
     """Whether a fix has some of the changes of another one, or the same with fewer new nodes of a kind."""
-    own, more = ({change.summary for change in one.changes} for one in (fix, other))
+    own, more = parts_of(fix.changes), parts_of(other.changes)
     few, many = ([change for change in one.changes if change.like is not None] for one in (fix, other))
     if len(few) == len(many) == 1 and few[0].like == many[0].like:
         rest = own - {few[0].summary} <= more - {many[0].summary}

@@ -6,18 +6,20 @@ from functools import partial
 
 from models.objects.containers import Container, ResourceRequirements
 from models.objects.pod import Pod, PodSpec
+from models.objects.quantity import parse_quantity
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.problem.requests import CPU, in_words, pod_requests
 
 _NANO = {CPU: 10**6}
+_HUGE_PAGES = "hugepages-"
 
 
 def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
     """Ask for no more than fits; None when that would be nothing at all."""
     pod = case.template.pod
     wanted = pod_requests(pod)
-    goals = {name: wanted[name] - amount for name, amount in short.items()}
+    goals = {name: _whole_pages(name, wanted[name] - amount) for name, amount in short.items()}
     if not goals or any(goal <= 0 for goal in goals.values()):
         return None
     spec = pod.spec
@@ -35,6 +37,14 @@ def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
         edit=_takes_requests_of(spec),
         risk="less than half of what the pod asks for" if fraction else "",
     )
+
+
+def _whole_pages(name: str, amount: int) -> int:
+    """As much of a resource as can be asked for, at most an amount."""
+    if not name.startswith(_HUGE_PAGES):
+        return amount
+    page = parse_quantity(name.removeprefix(_HUGE_PAGES)) // 10**9
+    return amount // page * page
 
 
 def _takes_requests_of(lowered: PodSpec) -> partial[PodSpec]:
@@ -107,7 +117,7 @@ def _with_request(resources: ResourceRequirements, name: str, nano: int) -> Reso
     unit = _NANO.get(name, 10**9)
     amount = nano // unit * unit
     update: dict[str, object] = {"requests": {**resources.requests, name: amount}}
-    if "/" in name and name in resources.limits:
+    if ("/" in name or name.startswith(_HUGE_PAGES)) and name in resources.limits:
         update["limits"] = {**resources.limits, name: amount}
     return resources.model_copy(update=update)
 

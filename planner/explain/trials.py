@@ -6,8 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from models.admission.chain import objections
 from models.objects.node import Node
 from models.objects.pod import Pod
+from models.objects.policy import LimitRangeItem
 from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, SpecEdit, edited
 from planner.explain.trial_states import TrialState, TrialStates
@@ -45,7 +47,19 @@ class Trials:
         self._edited_states = TrialStates(static)
         self._specs: dict[tuple[SpecEdit, ...], str] = {}
         self._variants: dict[str, Pod] = {}
+        self._refused: set[str] = set()
         self._surroundings: dict[tuple[int, ...], _Surroundings] = {}
+
+    @cached_property
+    def _bounds(self) -> list[LimitRangeItem]:
+        """What the LimitRanges of the pod's namespace say."""
+        problem = self._static.problem
+        found = (
+            item
+            for item in problem.cluster.limit_ranges
+            if item.namespace == problem.pods[self._pod].namespace
+        )
+        return [item for limit_range in found for item in limit_range.spec.limits]
 
     @cached_property
     def _ahead(self) -> list[list[int]]:
@@ -67,8 +81,13 @@ class Trials:
                 yield candidate, self._tried(candidate)
 
     def _tried(self, candidate: Candidate) -> TrialResult | None:
-        """What becomes of the pod with the changes; known where the same has been tried."""
+        """What becomes of the pod with the changes; known where the same has been tried.
+
+        Nothing where the API server would refuse the pod that is made with them.
+        """
         around, written = self._around(candidate), self._written(candidate)
+        if written in self._refused:
+            return None
         effect = (around.key, _gone(candidate), written)
         if effect not in self._known:
             state = self._edited_state(around, written) if written else self._unedited_state(around)
@@ -118,6 +137,7 @@ class Trials:
             self._specs[edits] = written = spec.model_dump_json() if edits else ""
             if written:
                 self._variants.setdefault(written, pod.model_copy(update={"spec": spec}))
+                self._refused |= {written} if objections(spec, self._bounds) else set()
         return self._specs[edits]
 
     def _around(self, candidate: Candidate) -> _Surroundings:

@@ -2,7 +2,8 @@
 
 A StatefulSet with OrderedReady waits for a pod that it has made, also when its template changed.  With
 `OnDelete`, and by a ReplicaSet or ReplicationController on its own, a pod is made anew only after it was
-deleted; below the partition of a StatefulSet not even then from the new template.
+deleted; below the partition of a StatefulSet not even then from the new template.  That of a Job cannot be
+changed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from models.controllers.reconcile import workloads_of
 from models.controllers.stateful import ordinal_of
 from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod
-from models.objects.workload import DaemonSet, ReplicaSet, ReplicationController, StatefulSet
+from models.objects.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
 from planner.documents.explanation import Explanation
 
 _ON_DELETE = "its updateStrategy is OnDelete"
@@ -29,7 +30,15 @@ def unreached(cluster: Cluster, items: Iterable[Explanation]) -> Iterator[str]:
     pods, workloads = {pod.key: pod for pod in cluster.pods}, workloads_of(cluster)
     for item in items:
         pod = pods.get(item.pod)
-        if pod is None or is_new(pod) or not _is_changed(item):
+        if pod is None or not _is_changed(item):
+            continue
+        owner = workloads.controller_of(pod)
+        if isinstance(owner, Job) and (owner.metadata.creation_timestamp or not is_new(pod)):
+            yield (
+                f"the API server refuses to change the template of Job/{owner.name}: "
+                f"a change of it helps only where the Job is deleted and made again"
+            )
+        if is_new(pod) or isinstance(owner, Job):
             continue
         partition = _partition_over(workloads, pod)
         if partition:

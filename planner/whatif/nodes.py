@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from models import Cluster
+from models.controllers.daemons import node_meant
 from models.controllers.templates import stand_in_uid
 from models.errors import InputError
 from models.objects.affinity import CORDON, Taint
@@ -55,10 +56,14 @@ def drain(cluster: Cluster, node: str) -> Cluster:
 def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
     """The cluster without a node, or without all nodes with a label `key=value`, and without their pods.
 
-    Controllers make their pods again, except DaemonSets.
+    Controllers make their pods again, except DaemonSets, whose pods go also where they wait for such a node.
     """
     names = {node.name for node in nodes_chosen(cluster, nodes)}
-    gone = [pod for pod in cluster.pods if pod.node_name in names]
+    gone = [
+        pod
+        for pod in cluster.pods
+        if pod.node_name in names or (pod.is_waiting and is_tied(pod) and node_meant(pod) in names)
+    ]
     returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
     left = replace(
         cluster,

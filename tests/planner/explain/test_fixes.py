@@ -380,3 +380,58 @@ def test_no_change_is_told_without_which_the_others_work() -> None:
     assert [{change.action for change in fix.changes} for fix in found.fixes] == [
         {"DropAffinityTerm", "AddNode"}
     ]
+
+
+def test_no_request_is_lowered_below_what_a_limit_range_allows() -> None:
+    """What went wrong: the workload was left without its new pod, which the API server refused."""
+    bounds = {
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "default"},
+        "spec": {"limits": [{"type": "Container", "min": {"cpu": "4500m"}}]},
+    }
+    assert "request 4 cpu instead of 5" in summaries(only(node("n1"), pod("new", cpu="5")))
+    found = summaries(only(node("n1"), pod("new", cpu="5"), bounds))
+    assert found
+    assert not any(text.startswith("request") for text in found)
+
+
+def test_huge_pages_are_lowered_with_their_limit_and_by_whole_pages() -> None:
+    """The API server wants request and limit equal; nothing but whole pages can be asked for."""
+    new = pod("new")
+    asked = {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "90Mi"}
+    new["spec"]["containers"][0]["resources"] = {"requests": asked, "limits": {"hugepages-2Mi": "90Mi"}}
+    found = only(node("n1", room={"hugepages-2Mi": "65Mi"}), new)
+    (change,) = next(fix.changes for fix in found.fixes if fix.changes[0].action == "LowerRequest")
+    assert change.summary == "request 64Mi hugepages-2Mi instead of 90Mi"
+    assert change.patch is not None
+    (container,) = change.patch["spec"]["containers"]
+    pages = {"hugepages-2Mi": "64Mi"}
+    assert container["resources"] == {"requests": pages, "limits": pages}
+
+
+def test_a_pod_asks_for_no_less_than_its_containers() -> None:
+    """The API server refuses a pod-level request below their sum."""
+    new = pod("new", cpu="2500m", resources={"requests": {"cpu": "3"}})
+    assert "request 2600m cpu instead of 3" in summaries(only(node("n1", cpu="2600m"), new))
+    assert not any(text.startswith("request") for text in summaries(only(node("n1", cpu="2"), new)))
+
+
+def test_ports_that_a_patch_cannot_tell_apart_are_left_alone() -> None:
+    """A patch merges ports by their number: of one under two protocols one was lost, the host port not."""
+    there = pod("there", "n1", ports=[90])
+    new = pod("new", ports=[90])
+    assert "do without host port TCP 90" in summaries(only(node("n1"), there, new))
+    ports = [{"containerPort": 80, "hostPort": 90}, {"containerPort": 80, "hostPort": 91, "protocol": "UDP"}]
+    new["spec"]["containers"][0]["ports"] = ports
+    assert not any("do without" in text for text in summaries(only(node("n1"), there, new)))
+
+
+def test_no_fix_drops_more_affinity_than_another_one_with_the_same_rest() -> None:
+    """What went wrong: two terms and the selector were dropped, below a fix that dropped one of them."""
+    near = [term(HOST, "nothing"), term(ZONE, "new")]
+    new = pod("new", app="new", near=near, node_selector={HOST: "n77"})
+    found = only(node("n1", "a"), node("n2", "b"), new)
+    dropped = [
+        change.summary for fix in found.fixes for change in fix.changes if "affinity to" in change.summary
+    ]
+    assert dropped == ["drop the affinity to pods with app=nothing per kubernetes.io/hostname"]

@@ -50,3 +50,11 @@ def test_a_deployment_makes_new_pods() -> None:
     waiting = pod("web-1", cpu="3", owner="ReplicaSet/web-r1", app="web", created=LONG_AGO)
     found = explain(cluster(node("a", cpu="2"), deployment, made, waiting)).notes
     assert not [note for note in found if "a change of" in note]
+
+
+def test_the_template_of_a_job_cannot_be_changed() -> None:
+    """What went wrong: a patch of it was said to help; the API server says that the field is immutable."""
+    assert [note for note in notes("Job", completions=1) if "Job/web" in note] == [
+        "the API server refuses to change the template of Job/web: "
+        "a change of it helps only where the Job is deleted and made again"
+    ]

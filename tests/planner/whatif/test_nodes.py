@@ -364,3 +364,12 @@ def test_what_is_not_there_is_bad_input(change: object, problem: str) -> None:
     with pytest.raises(InputError) as raised:
         change(cluster(node("worker-1"), pod("p")))
     assert raised.value.problems == (problem,)
+
+
+def test_a_daemon_pod_that_waits_for_a_node_goes_with_it() -> None:
+    """What went wrong: it stayed pending for ever, in a cluster without that node."""
+    only_there = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+    waits = pod("d-1", owner="DaemonSet/d", cpu="9", only_on=[only_there])
+    found = cluster(node("n1"), node("n2"), waits, pod("other", cpu="9", only_on=[only_there]))
+    assert [item.name for item in remove_nodes(found, "n1").pods] == ["other"]
+    assert len(remove_nodes(found, "n2").pods) == 2
