@@ -1,6 +1,7 @@
-"""What all tests share: no deadlines, and a garbage collector that seldom looks at what stays."""
+"""What all tests share: no deadlines, a Ctrl-C that is heeded, and a collector that seldom looks around."""
 
 import gc
+import signal
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,10 @@ from tests.seeds import EFFORT
 # How long a random case takes says nothing on a machine with other work.
 settings.register_profile("planner", deadline=None)
 settings.load_profile("planner")
+
+# A shell starts jobs in the background with interrupts ignored, and the planner goes on ignoring them.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Clusters, plans and some thousand tests stay until the end, and reading a cluster thaws whatever was frozen:
 # as often as usual, looking through all of it takes a seventh of the time.
