@@ -100,12 +100,14 @@ def rollout(
     from cli.commands.steps import Answer, searching
     from cli.input.changes import qualified, scale_sequences
     from cli.input.live import kubectl
-    from cli.input.manifests import manifests, places
+    from cli.input.manifests import manifests, places, refuse_invalid
     from cli.input.selector import parse_selector
     from models import InputError
     from planner.simulation.rollout import rollout as play
     from planner.simulation.rollout import trajectory
 
+    if snapshot and SERVER_DRY_RUN in changes:
+        raise InputError(["--server-dry-run asks a live cluster's API server, and --snapshot reads files"])
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
     numbers, changes = scale_sequences(changes)
     if numbers:
@@ -121,9 +123,11 @@ def rollout(
         stuck = any(step.completed < scaled.runs for path in scaled.courses for step in path.steps)
         answer.give("rollout", scaled, cluster, findings=bool(scaled.rebalance) or stuck)
         return
-    asked = kubectl(context, kubeconfig) if SERVER_DRY_RUN in changes and not snapshot else None
-    wanted = manifests(filename, recursive, namespace, server_dry_run=asked)
+    asked = kubectl(context, kubeconfig) if SERVER_DRY_RUN in changes else None
+    wanted, objects = manifests(filename, recursive, namespace, server_dry_run=asked)
     cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
+    if asked is None:
+        refuse_invalid(objects, namespace, cluster)
     chosen = None if prune is None else parse_selector(prune)
     with searching("how it ends") as (_, stop_requested):
         found = play(
@@ -152,9 +156,6 @@ def _running(
     """What runs: a namespace is that of the manifests and of what flags name, all others are read, too."""
     from cli.input.changes import changed
     from cli.input.source import load
-    from models import InputError
 
-    if snapshot and SERVER_DRY_RUN in changes:
-        raise InputError(["--server-dry-run asks a live cluster's API server, and --snapshot reads files"])
     cluster = load(snapshot, recursive, context, kubeconfig, server_dry_run=SERVER_DRY_RUN in changes)
     return changed(cluster, changes, namespace)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from cli.input.dry_run import admitted_templates, applicable
 from models import Cluster, InputError
+from models.admission.validation import invalid_fields
 from models.cluster import read
 from models.objects.base import NamespacedObject
 from models.reading.documents import ManifestDocument
@@ -16,6 +18,7 @@ from models.reading.manifests import STDIN, contents, read_objects
 from models.reading.texts import read_content
 from models.sharing.raw import each_object
 
+_LEFT_OUT = re.compile(r"\.(image|limits|restartPolicy): Required value")
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
@@ -25,26 +28,40 @@ def manifests(
     namespace: str | None,
     *,
     server_dry_run: Sequence[str] | None = None,
-) -> Cluster:
-    """What is to be applied; it gets no pods by itself.
+) -> tuple[Cluster, list[dict[str, Any]]]:
+    """What is to be applied, read and as it is written; it gets no pods by itself.
 
     With `server_dry_run`, which is kubectl's command, the API server is asked about every template.
     """
     if not filename:
         raise InputError(["-f: the manifests that are to be applied are missing"])
     plain = [name for name in filename if not _is_kustomized(name)]
-    built = [(name, _built(name)) for name in filename if _is_kustomized(name)]
-    more = [document for name, text in built for document in _parsed(name, text)]
-    if server_dry_run is None:
-        return read(plain, recursive=recursive, namespace=namespace, partial=True, more=more)
-    texts = [*contents(plain, recursive=recursive), *built]
+    texts = contents(plain, recursive=recursive)
+    texts += [(name, _built(name)) for name in filename if _is_kustomized(name)]
     found = [document for name, text in texts for document in _parsed(name, text)]
     objects: list[dict[str, Any]] = []
     for name, text in texts:
         each_object(text, name, objects.append)
-    applicable(server_dry_run, objects, namespace)
-    tried = read_objects(admitted_templates(server_dry_run, objects, namespace))
-    return read([], namespace=namespace, partial=True, more=[*found, *tried])
+    if server_dry_run is not None:
+        applicable(server_dry_run, objects, namespace)
+        found += read_objects(admitted_templates(server_dry_run, objects, namespace))
+    return read([], namespace=namespace, partial=True, more=found), objects
+
+
+def refuse_invalid(objects: Iterable[dict[str, Any]], namespace: str | None, running: Cluster) -> None:
+    """An error for what the API server would not store.
+
+    A snapshot that was made by hand leaves out what nobody looks at, as its manifests may then.
+    """
+    by_hand = not any(container.image for pod in running.pods for container in pod.spec.containers)
+    problems: list[str] = []
+    for item in objects:
+        metadata = item.get("metadata") or {}
+        where = metadata.get("namespace") or namespace or "default"
+        lines = [line for line in invalid_fields(item) if not (by_hand and _LEFT_OUT.search(line))]
+        problems += [f"{item.get('kind')} {where}/{metadata.get('name')}: {line}" for line in lines]
+    if problems:
+        raise InputError(problems)
 
 
 def places(

@@ -9,10 +9,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from models.objects.containers import Container, ResourceRequirements
 from models.objects.pod import PodSpec
 from models.objects.policy import LimitRangeItem
-from models.objects.quantity import ResourceList, format_quantity
+from models.objects.quantity import ResourceList, format_quantity, parse_quantity
 
+HUGE_PAGES = "hugepages-"
+_NATIVE = "kubernetes.io/"
 #: A quantity of one, in its nano units.
 _ONE = 10**9
+
+
+def is_exact(name: str) -> bool:
+    """Whether request and limit have to be equal: nothing of it is ever overcommitted."""
+    return name.startswith(HUGE_PAGES) or ("/" in name and _NATIVE not in name)
+
+
+def page_size(name: str) -> int:
+    """The size of the pages of this resource, in nano units; 0 where its name has none."""
+    try:
+        return max(parse_quantity(name.removeprefix(HUGE_PAGES)), 0)
+    except ValueError:
+        return 0
 
 
 def defaulted(containers: Sequence[Container], items: Sequence[LimitRangeItem]) -> tuple[Container, ...]:
@@ -35,22 +50,38 @@ def _with_defaults(container: Container, items: Iterable[LimitRangeItem]) -> Con
 def invalid(spec: PodSpec) -> Iterator[str]:
     """What the API server says of requests beyond a limit, or below it where nothing may be overcommitted.
 
-    And of a pod that asks for less than its containers do.
+    And of a pod that asks for less, or is allowed less, than its containers.
     """
     for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
         for number, container in enumerate(containers):
             limits = container.resources.limits
             for name, amount in sorted(container.resources.requests.items()):
-                limit, exact = limits.get(name, amount), "/" in name or name.startswith("hugepages-")
+                limit, exact = limits.get(name, amount), is_exact(name)
                 if amount > limit or (exact and amount < limit):
                     bound = "equal to" if exact else "less than or equal to"
                     where = f"spec.{field}[{number}].resources.requests"
                     yield _told_invalid(where, amount, f"{bound} {name} limit", limit)
+    if spec.resources is not None:
+        yield from _invalid_together(spec, spec.resources)
+
+
+def _invalid_together(spec: PodSpec, stated: ResourceRequirements) -> Iterator[str]:
     of_containers = _sum([container.resources.requests for container in spec.containers], spec, "requests")
-    for name, amount in sorted(spec.resources.requests.items() if spec.resources else ()):
+    for name, amount in sorted(stated.requests.items()):
         if amount < (least := of_containers.get(name, amount)):
             where = f"spec.resources.requests[{name}]"
             yield _told_invalid(where, amount, "greater than or equal to aggregate container requests", least)
+    for name, most in sorted(stated.limits.items()):
+        for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+            for number, container in enumerate(containers):
+                if (limit := container.resources.limits.get(name, most)) > most:
+                    where = f"spec.resources.{field}[{number}][{name}].limits"
+                    yield _told_invalid(where, limit, "less than or equal to pod limits", most)
+        # What the pod does not ask for itself is what its containers ask for.
+        if name not in stated.requests and (amount := of_containers.get(name, 0)) > most:
+            yield _told_invalid(
+                "spec.resources.requests", amount, f"less than or equal to {name} limit", most
+            )
 
 
 def _told_invalid(where: str, amount: int, than: str, bound: int) -> str:

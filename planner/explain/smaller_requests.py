@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from models.admission.limits import HUGE_PAGES, is_exact, page_size
 from models.objects.containers import Container, ResourceRequirements
 from models.objects.pod import Pod, PodSpec
-from models.objects.quantity import parse_quantity
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.problem.requests import CPU, in_words, pod_requests
 
 _NANO = {CPU: 10**6}
-_HUGE_PAGES = "hugepages-"
 
 
 def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
@@ -41,10 +40,10 @@ def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
 
 def _whole_pages(name: str, amount: int) -> int:
     """As much of a resource as can be asked for, at most an amount."""
-    if not name.startswith(_HUGE_PAGES):
+    if not name.startswith(HUGE_PAGES):
         return amount
-    page = parse_quantity(name.removeprefix(_HUGE_PAGES)) // 10**9
-    return amount // page * page
+    page = page_size(name) // 10**9
+    return amount // page * page if page else 0
 
 
 def _takes_requests_of(lowered: PodSpec) -> partial[PodSpec]:
@@ -117,7 +116,7 @@ def _with_request(resources: ResourceRequirements, name: str, nano: int) -> Reso
     unit = _NANO.get(name, 10**9)
     amount = nano // unit * unit
     update: dict[str, object] = {"requests": {**resources.requests, name: amount}}
-    if ("/" in name or name.startswith(_HUGE_PAGES)) and name in resources.limits:
+    if is_exact(name) and name in resources.limits:
         update["limits"] = {**resources.limits, name: amount}
     return resources.model_copy(update=update)
 

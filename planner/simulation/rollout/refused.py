@@ -1,16 +1,17 @@
-"""What the API server refuses in an apply, before any controller sees it: fields that may not be changed."""
+"""What the API server refuses in an apply because of what is there: fields that may not be changed.
+
+What it refuses of a manifest by itself is told by `models.admission.validation`.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from models.controllers.apply import ROLLED_OUT
 from models.controllers.owners import ByController, is_live
 from models.controllers.templates import usable
 from models.objects.custom_workload import is_custom
-from models.objects.pod import Pod, PodSpec, PodTemplateSpec
-from models.objects.share import Share, pods_of_share
+from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.storage import PersistentVolumeClaim
 from models.objects.workload import (
     DaemonSet,
@@ -19,13 +20,11 @@ from models.objects.workload import (
     ReplicaSet,
     ReplicationController,
     StatefulSet,
-    UpdateStrategy,
     Workload,
 )
 from models.snapshot import Snapshot
 from planner.simulation.rollout.slots import same_template
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 #: Labels that the Job controller adds to the template.
 _OF_JOBS = {
     "controller-uid",
@@ -33,7 +32,6 @@ _OF_JOBS = {
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
 }
-_HUNDRED = 100
 
 
 def refusals(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
@@ -48,49 +46,18 @@ def refusals(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
 
 
 def _against(item: Workload, before: Workload | None, pods: ByController[Pod]) -> Iterator[str]:
-    if item.name and not _NAME.fullmatch(item.name):
-        yield f'metadata.name: Invalid value: "{item.name}": a lowercase RFC 1123 subdomain is asked for'
-    if isinstance(item, Deployment) and _stands_still(item.spec.strategy):
-        yield (
-            "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0"
-        )
     if not (usable(item.spec.template) or (before and _abridged(item, before, pods.of(before)))):
         yield "spec.template.spec.containers: Required value"
     if isinstance(item, Deployment | ReplicaSet | DaemonSet | StatefulSet) and item.spec.selector is None:
         yield "spec.selector: Required value"
-    if item.spec.template is not None and item.spec.template.spec is not None:
-        yield from _named_twice(item.spec.template.spec)
     if before is not None:
         yield from _changed(item, before)
-
-
-def _named_twice(spec: PodSpec) -> Iterator[str]:
-    """Containers with the name of one before; each needs its own."""
-    names = set[str]()
-    for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
-        for number, container in enumerate(containers):
-            if container.name in names:
-                where = f"spec.template.spec.{field}[{number}].name"
-                yield f'{where}: Duplicate value: "{container.name}"'
-            names.add(container.name)
 
 
 def _abridged(item: Workload, before: Workload, there: Sequence[Pod]) -> bool:
     """Whether the snapshot itself has no template, and nothing asks for it."""
     kept = isinstance(item, ReplicaSet | ReplicationController) and len(there) >= item.spec.replicas
     return kept and usable(before.spec.template) is None
-
-
-def _stands_still(strategy: UpdateStrategy) -> bool:
-    """Whether a rolling update may neither make one pod more nor miss one."""
-    rolling = strategy.rolling_update
-    return (
-        strategy.type == "RollingUpdate" and _is_zero(rolling.max_surge) and _is_zero(rolling.max_unavailable)
-    )
-
-
-def _is_zero(share: Share | None) -> bool:
-    return share is not None and pods_of_share(share, _HUNDRED, round_up=True) == 0
 
 
 def _changed(item: Workload, before: Workload) -> Iterator[str]:

@@ -1,0 +1,9 @@
+"""What the API server would not store of a workload, in its words: the rules that go beyond types and fields.
+
+They are asked of manifests that are to be applied.  What a cluster has was accepted, and a snapshot that
+somebody made by hand need not be.
+"""
+
+from models.admission.validation.workloads import invalid_fields
+
+__all__ = ["invalid_fields"]

@@ -1,0 +1,80 @@
+"""How names, labels and keys may be spelled, in the words of the API server."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+_WORD = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL = re.compile(_DNS_LABEL)
+_SUBDOMAIN = re.compile(rf"{_DNS_LABEL}(\.{_DNS_LABEL})*")
+_KEY = re.compile(_WORD)
+_VALUE = re.compile(rf"({_WORD})?")
+_PORT_NAME = re.compile(r"[-a-z0-9]+")
+_ENDS = "must start and end with an alphanumeric character"
+_LONGEST_LABEL, _LONGEST_SUBDOMAIN, _LONGEST_PORT_NAME = 63, 253, 15
+
+
+def label(text: str) -> Iterator[str]:
+    """What is wrong with a name of one part: of a container, a volume, a namespace."""
+    if len(text) > _LONGEST_LABEL:
+        yield f"must be no more than {_LONGEST_LABEL} characters"
+    if not _LABEL.fullmatch(text):
+        yield (
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+            f"and {_ENDS}"
+        )
+
+
+def subdomain(text: str) -> Iterator[str]:
+    """What is wrong with the name of most objects: of parts with dots between."""
+    if len(text) > _LONGEST_SUBDOMAIN:
+        yield f"must be no more than {_LONGEST_SUBDOMAIN} characters"
+    if not _SUBDOMAIN.fullmatch(text):
+        yield (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+            f"and {_ENDS}"
+        )
+
+
+def qualified(text: str) -> Iterator[str]:
+    """What is wrong with a key of labels and the like: a name, behind a subdomain and a slash if need be."""
+    prefix, slash, name = text.rpartition("/")
+    if slash:
+        yield from (f"prefix part {what}" for what in subdomain(prefix))
+    if len(name) > _LONGEST_LABEL:
+        yield f"name part must be no more than {_LONGEST_LABEL} bytes"
+    if not _KEY.fullmatch(name):
+        yield f"name part must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
+
+
+def label_value(text: str) -> Iterator[str]:
+    """What is wrong with the value of a label."""
+    if len(text) > _LONGEST_LABEL:
+        yield f"must be no more than {_LONGEST_LABEL} bytes"
+    if not _VALUE.fullmatch(text):
+        yield (
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+            f"and {_ENDS}"
+        )
+
+
+def port_name(text: str) -> Iterator[str]:
+    """What is wrong with the name of a container's port."""
+    if len(text) > _LONGEST_PORT_NAME:
+        yield f"must be no more than {_LONGEST_PORT_NAME} characters"
+    if not _PORT_NAME.fullmatch(text):
+        yield "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+    elif not any(letter.isalpha() for letter in text):
+        yield "must contain at least one letter (a-z)"
+    elif "--" in text:
+        yield "must not contain consecutive hyphens"
+    elif text.startswith("-") or text.endswith("-"):
+        yield "must not begin or end with a hyphen"
+
+
+def labels(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """(text, what is wrong with it) of the keys and values of labels."""
+    for key, value in ((str(key), value) for key, value in found.items()):
+        yield from ((key, what) for what in qualified(key))
+        if isinstance(value, str):
+            yield from ((value, what) for what in label_value(value))
