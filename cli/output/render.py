@@ -30,6 +30,7 @@ from cli.output.views import (
     survival,
     trajectory,
 )
+from cli.output.yaml_text import yaml_text
 from models.errors import InputError
 from planner.documents.capacity import Capacity
 from planner.documents.comparison import Comparison
@@ -89,7 +90,7 @@ def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
         case Output.JSONL:
             yield from json_lines(document)
         case Output.YAML:
-            yield _yaml(document)
+            yield yaml_text(document.to_dict())
         case Output.NAME:
             yield from _names(document)
         case Output.MARKDOWN:
@@ -100,14 +101,6 @@ def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
             yield pipelines.gitlab(cases_of(document), places)
         case _:
             yield from _table(document, page)
-
-
-def _yaml(document: Document) -> str:
-    import yaml
-
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    text: str = yaml.dump(document.to_dict(), Dumper=dumper, sort_keys=False, width=10_000)
-    return text.removesuffix("\n")
 
 
 def _names(document: Document) -> Iterator[str]:

@@ -14,14 +14,17 @@ import yaml
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _DEEPEST = 100
 _MOST_ALIASED_VALUES = 1_000_000
+#: Below this, what is whole has no decimal point in JSON.
+_WHOLE = 1e21
 _TAG = "tag:yaml.org,2002:"
 _KNOWN_TAGS = {None, "!", *(_TAG + name for name in ("str", "int", "float", "bool", "null"))}
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
-    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True),
+    **dict.fromkeys(("false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
 }
-_INTEGER = re.compile(r"[-+]?(?:0b[01]+|0o?[0-7]+|0x[0-9a-fA-F]+|[1-9][0-9]{0,99}|0)")
+_INTEGER = re.compile(r"[-+]?(?:0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]{0,99}|0)")
+_NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -153,22 +156,30 @@ def _scalar(event: Any, is_key: bool) -> Any:
         return text
     if is_key and text == "<<":
         return _MERGE
+    if _NO_NUMBER.fullmatch(text) and not is_key:
+        raise _error(f"{text} is no value in JSON", event)
     return _plain(text)
+
+
+def is_text(scalar: str) -> bool:
+    """Whether these letters without quotes are a text, not a number or another value."""
+    return not _NO_NUMBER.fullmatch(scalar) and isinstance(_plain(scalar), str)
 
 
 def _plain(text: str) -> Any:
     """An unquoted scalar as YAML 1.1 reads it, without its base-60 numbers and times."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INTEGER.fullmatch(text):
-        return _integer(text)
-    if _FLOAT.fullmatch(text) and math.isfinite(float(text)):
-        return float(text)
+    number = text if text.startswith(("_", ".")) else text.replace("_", "")
+    if _INTEGER.fullmatch(number):
+        return _integer(number)
+    if _FLOAT.fullmatch(number) and math.isfinite(value := float(number)):
+        return int(value) if value.is_integer() and abs(value) < _WHOLE else value
     return text
 
 
 def _integer(text: str) -> int:
-    digits = text.lstrip("+-")
+    digits = text.lstrip("+-").lower()
     base = 0 if digits[:2] in {"0b", "0o", "0x"} else 8 if digits[0] == "0" else 10
     return int(text, base)
 

@@ -10,6 +10,7 @@ from cli.output.page import Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
+from cli.output.yaml_text import yaml_text
 from planner.documents.explanation import (
     Conflict,
     Explanation,
@@ -181,8 +182,5 @@ def _recipe(change: FixChange, page: Page) -> Iterator[Block]:
     if change.command and (change.patch is None or change.target.startswith("Node/") or page.everything):
         yield Verbatim("shell", tuple(f"$ {line}" for line in change.command.splitlines()), indent=6)
     elif change.patch is not None and not change.target.startswith("Node/"):
-        import yaml
-
         where = f"# {change.target} in namespace {change.namespace}"
-        text: str = yaml.safe_dump(change.patch, sort_keys=False, width=10_000)
-        yield Verbatim("yaml", (where, *textwrap.dedent(text).splitlines()), indent=6)
+        yield Verbatim("yaml", (where, *textwrap.dedent(yaml_text(change.patch)).splitlines()), indent=6)
