@@ -13,6 +13,7 @@ Object = dict[str, Any]
 
 _APPS, _BATCH = "apps/v1", "batch/v1"
 _API_VERSIONS = {
+    "CronJob": _BATCH,
     "DaemonSet": _APPS,
     "Deployment": _APPS,
     "Job": _BATCH,
@@ -41,10 +42,17 @@ class Case:
         return changed
 
     def pod(self) -> Object:
-        """A pod of it, as far as the template goes."""
-        template = self.manifest()["spec"]["template"]
-        metadata = {**template["metadata"], "name": "one"}
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+        """A pod of it, as far as the template goes and its controller does not change that."""
+        spec = self.manifest()["spec"]
+        template = spec["jobTemplate"]["spec"]["template"] if self.kind == "CronJob" else spec["template"]
+        metadata, spec = {**template["metadata"], "name": "one"}, dict(template["spec"])
+        if self.kind == "StatefulSet":
+            claims = [
+                claim["metadata"]["name"] for claim in self.manifest()["spec"].get("volumeClaimTemplates", ())
+            ]
+            spec |= {"hostname": "one", "subdomain": "web"}
+            spec["volumes"] = [{"name": name} for name in claims] + spec.get("volumes", [])
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def plain(kind: str) -> Object:
@@ -52,7 +60,7 @@ def plain(kind: str) -> Object:
     labels = {"app": "web"}
     pod: Object = {"containers": [{"name": "c", "image": "i"}]}
     spec: Object = {"template": {"metadata": {"labels": labels}, "spec": pod}}
-    if kind == "Job":
+    if kind in {"CronJob", "Job"}:
         pod["restartPolicy"] = "Never"
     elif kind == "ReplicationController":
         spec["selector"] = labels
@@ -60,6 +68,8 @@ def plain(kind: str) -> Object:
         spec["selector"] = {"matchLabels": labels}
     if kind == "StatefulSet":
         spec["serviceName"] = "web"
+    if kind == "CronJob":
+        spec = {"schedule": "@daily", "jobTemplate": {"spec": spec}}
     return {"apiVersion": _API_VERSIONS[kind], "kind": kind, "metadata": {"name": "web"}, "spec": spec}
 
 
@@ -111,10 +121,17 @@ def _resources(requests: Object | None = None, limits: Object | None = None, **m
 
 
 _SELECTOR = {"matchLabels": {"app": "web"}}
+_CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
 _SELF_CLAIM = {"name": "r", "resourceClaimName": "r"}
 _HUGE = "hugepages-2Mi"
 _MEMORY = {"memory": "1Gi"}
 _SPREAD_KEYS = {"labelSelector": _SELECTOR, "matchLabelKeys": ["rev"]}
+
+_ON_EXIT = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}}
+_ON_CONDITION = {"onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
 
 #: Not stored by the API server.
 REFUSED = [
@@ -288,6 +305,57 @@ REFUSED = [
     Case({"spec.selector": {"matchLabels": {"app": "web"}}}, "Job"),
 ]
 
+REFUSED += [
+    *_each("c.env", [{"name": "A", "value": 8080}], [{"name": "A", "value": True}]),
+    *_each("c.args", ["a", 1], "a", {"a": "b"}),
+    *_each("c.command", "sleep"),
+    *_each("c.stdin", "true"),
+    *_each("c.livenessProbe", {"exec": {"command": ["true"]}, "periodSeconds": "5"}, [1]),
+    *_each("c.livenessProbe", {"exec": {"command": ["true"]}, "periodSeconds": 1.5}),
+    *_each("c.volumeMounts", [{"name": "v", "mountPath": 5}]),
+    *_each("pod.securityContext", {"runAsUser": "1000"}, {"sysctls": {"name": "a", "value": "b"}}),
+    *_each("spec.template.metadata.annotations", {"prometheus.io/port": 9090}, {"a": True}),
+    *_each("spec.progressDeadlineSeconds", 600.5),
+    Case({"spec.minReadySeconds": 600, "spec.progressDeadlineSeconds": None}),
+    Case({"pod.dnsPolicy": "None", "pod.dnsConfig": {}}),
+    Case({"pod.hostUsers": False, "pod.hostPID": True}),
+    Case(
+        {
+            "pod.volumes": [{"name": "v", "emptyDir": {}}],
+            "c.volumeMounts": [{"name": "v", "mountPath": "/x"}, {"name": "v", "mountPath": "/x"}],
+        }
+    ),
+    *_each("pod.volumes", [{"name": "a.b", "emptyDir": {}}]),
+    *_each("pod.hostname", "a.b"),
+    *_each("pod.nodeSelector", {"/x": "y"}),
+    *_each("metadata.annotations", {"\u00c4": "x"}),
+    *_each("metadata.name", "a.b", kind="StatefulSet"),
+    *_each("c.volumeMounts", [{"name": "data", "mountPath": "/x"}], kind="StatefulSet"),
+    *_each(
+        "spec.updateStrategy.rollingUpdate",
+        {"maxUnavailable": 0, "maxSurge": None},
+        {"maxUnavailable": 0, "maxSurge": "150%"},
+        kind="DaemonSet",
+    ),
+    Case({"spec.manualSelector": True, "spec.selector": None}, "Job"),
+    *_each("spec.podFailurePolicy", {"rules": [{**_ON_EXIT, "action": "FailIndex"}]}, kind="Job"),
+    *_each("spec.podFailurePolicy", {"rules": [{**_ON_EXIT, **_ON_CONDITION}]}, kind="Job"),
+    Case({"spec.podFailurePolicy": {"rules": [_ON_EXIT]}, "pod.restartPolicy": "OnFailure"}, "Job"),
+    Case(
+        {
+            "spec.completionMode": "Indexed",
+            "spec.completions": 2,
+            "spec.backoffLimitPerIndex": 1,
+            "spec.maxFailedIndexes": 3,
+        },
+        "Job",
+    ),
+    *_each("spec.jobTemplate.spec.template.spec.containers", [{"name": "c"}], kind="CronJob"),
+    *_each("spec.jobTemplate.spec.template.spec.restartPolicy", "Always", None, kind="CronJob"),
+    *_each("spec.jobTemplate.spec.parallelism", -1, kind="CronJob"),
+    *_each("metadata.name", "A", kind="CronJob"),
+]
+
 #: Stored; but the pods are refused, so that the workload never has one.
 REFUSED_PODS = [
     *_each("c.image", " i"),
@@ -310,8 +378,44 @@ REFUSED_PODS = [
     Case({"pod.resources": _resources(limits={"cpu": "1"}), "c.resources": _resources({"cpu": "2"})}),
 ]
 
+REFUSED_PODS += [
+    Case(
+        {
+            "pod.resources": _resources(limits={"cpu": "2"}),
+            "c.resources": _resources(limits={"cpu": "2"}),
+            "pod.containers.1": {"name": "d", "image": "i", "resources": _resources(limits={"cpu": "2"})},
+        }
+    ),
+]
+
 #: Stored, and their pods, too.
 ACCEPTED = [
+    *_each("spec.progressDeadlineSeconds", None),
+    *_each("spec.template.metadata.name", "My_Template Name"),
+    *_each("spec.template.metadata.name", "My_Template Name", kind="Job"),
+    *_each("pod.hostname", "a.b", kind="StatefulSet"),
+    *_each("pod.subdomain", "a.b", kind="StatefulSet"),
+    Case(
+        {
+            "spec.volumeClaimTemplates": [_CLAIM],
+            "c.volumeMounts": [{"name": "data", "mountPath": "/x"}],
+        },
+        "StatefulSet",
+    ),
+    *_each("spec.updateStrategy.rollingUpdate", {"maxUnavailable": 1, "maxSurge": None}, kind="DaemonSet"),
+    *_each("spec.updateStrategy.rollingUpdate", {"maxUnavailable": None, "maxSurge": None}, kind="DaemonSet"),
+    Case({"spec.updateStrategy": {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 0}}}, "DaemonSet"),
+    *_each("spec.podFailurePolicy", {"rules": [_ON_EXIT]}, kind="Job"),
+    *_each("pod.securityContext", {"runAsUser": 1000, "fsGroup": 1e6}),
+    *_each(
+        "c.env",
+        [
+            {"name": "a.b-c", "value": "8080"},
+            {"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        ],
+    ),
+    *_each("c.livenessProbe", {"httpGet": {"port": "http", "path": "/"}}, {"tcpSocket": {"port": 80}}),
+    *_each("c.command", ["sleep", "1"], None, []),
     *(Case({}, kind) for kind in _API_VERSIONS),
     *_each("metadata.name", "a.b", "1", "a" * 63),
     *_each("metadata.labels", {"a": ""}, {"example.com/A_b.c": "X_y.z-1"}, {"a" * 63: "b" * 63}),

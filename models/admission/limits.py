@@ -66,7 +66,9 @@ def invalid(spec: PodSpec) -> Iterator[str]:
 
 
 def _invalid_together(spec: PodSpec, stated: ResourceRequirements) -> Iterator[str]:
-    of_containers = _sum([container.resources.requests for container in spec.containers], spec, "requests")
+    # A container that has a limit only asks for as much.
+    asked = [{**one.resources.limits, **one.resources.requests} for one in spec.containers]
+    of_containers = _sum(asked, spec, "requests")
     for name, amount in sorted(stated.requests.items()):
         if amount < (least := of_containers.get(name, amount)):
             where = f"spec.resources.requests[{name}]"

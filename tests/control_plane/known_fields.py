@@ -1,4 +1,4 @@
-"""What fields the API has, asked of a control plane; to be run anew for a new release.
+"""What fields the API has and what is in them, asked of a control plane; to be run anew for a new release.
 
 `python -m tests.control_plane.known_fields > models/reading/known_fields.json`
 """
@@ -45,28 +45,33 @@ class _Table:
     def __init__(self, schemas: dict[str, Any]) -> None:
         self._schemas = schemas
         self._numbers: dict[str, int] = {}
-        self.types: list[dict[str, int]] = []
+        self.types: list[dict[str, Any]] = []
 
     def number(self, name: str) -> int:
-        """The number of a schema."""
+        """The number of a schema with fields."""
         if name not in self._numbers:
-            properties = self._schemas[name].get("properties")
-            if properties is None:
-                return _ANY
             self._numbers[name] = len(self.types)
             self.types.append({})
-            place = self._numbers[name]
-            self.types[place] = {field: self._inside(part) for field, part in sorted(properties.items())}
+            fields = sorted(self._schemas[name]["properties"].items())
+            self.types[self._numbers[name]] = {field: self._inside(part) for field, part in fields}
         return self._numbers[name]
 
-    def _inside(self, schema: dict[str, Any]) -> int:
-        """The type of what is in a field, be it one, a list or a map of them."""
-        if "$ref" in schema:
-            return self.number(schema["$ref"].rpartition("/")[2])
-        for part in (*schema.get("allOf", ()), schema.get("items")):
-            if part and (found := self._inside(part)) != _ANY:
-                return found
-        return _ANY
+    def _inside(self, schema: dict[str, Any]) -> Any:
+        """What may be in a field: a type by its number, a scalar by its name, or a list or a map of them."""
+        for part in ({}, *schema.get("allOf", ())):
+            if reference := {**schema, **part}.get("$ref"):
+                name = reference.rpartition("/")[2]
+                found = self._schemas[name]
+                return self.number(name) if "properties" in found else self._inside(found)
+        match schema.get("type"):
+            case "array":
+                return [self._inside(schema["items"])]
+            case "object" if "additionalProperties" in schema:
+                return {"*": self._inside(schema["additionalProperties"])}
+            case "string" | "boolean" | "integer" as name:
+                return name
+            case _:
+                return _ANY
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The rules for the containers of a pod: names, images, ports, and what they take from the pod by name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from models.admission.validation.fields import (
     Fields,
@@ -20,8 +20,9 @@ RESTARTS = ("Always", "OnFailure", "Never")
 _PULLS = ("Always", "IfNotPresent", "Never")
 
 
-def containers(spec: Fields, at: str) -> Iterator[str]:
-    """What is wrong with the containers of a pod."""
+def containers(spec: Fields, at: str, claims: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the containers of a pod, which may mount volumes from these claims as well."""
+    volumes = [*names_of(spec, "volumes"), *claims]
     names: list[str] = []
     for field in ("containers", "initContainers"):
         # An init container has its ports for itself, the others have them at the same time.
@@ -33,7 +34,21 @@ def containers(spec: Fields, at: str) -> Iterator[str]:
             yield from _own_fields(item, where)
             taken = together if field == "containers" else []
             yield from _ports(item, where, bool(spec.get("hostNetwork")), taken)
-            yield from _taken_from_pod(item, where, spec)
+            yield from _taken_from_pod(item, where, volumes, names_of(spec, "resourceClaims"))
+
+
+def containers_of_pods(spec: Fields, at: str) -> Iterator[str]:
+    """What is wrong with containers of a pod that in a template would not be noticed."""
+    together: list[str] = []
+    for field in ("containers", "initContainers"):
+        for number, item in enumerate(items_of(spec, field)):
+            image = text_of(item, "image")
+            if image != image.strip():
+                what = "must not have leading or trailing whitespace"
+                yield invalid_value(f"{at}.{field}[{number}].image", image, what)
+            if spec.get("hostNetwork") and field == "containers":
+                same = [{**port, "hostPort": port.get("containerPort")} for port in items_of(item, "ports")]
+                yield from _host_ports(same, f"{at}.{field}[{number}]", together)
 
 
 def _name(names: list[str], where: str) -> Iterator[str]:
@@ -41,8 +56,6 @@ def _name(names: list[str], where: str) -> Iterator[str]:
     *before, name = names
     if not name:
         yield f"{where}.name: Required value"
-    elif "." in name:
-        yield invalid_value(f"{where}.name", name, "must not contain dots")
     else:
         yield from checked(f"{where}.name", name, label)
     if name in before:
@@ -50,11 +63,8 @@ def _name(names: list[str], where: str) -> Iterator[str]:
 
 
 def _own_fields(item: Fields, where: str) -> Iterator[str]:
-    image = text_of(item, "image")
-    if not image:
+    if not item.get("image"):
         yield f"{where}.image: Required value"
-    elif image != image.strip():
-        yield invalid_value(f"{where}.image", image, "must not have leading or trailing whitespace")
     yield from one_of(f"{where}.imagePullPolicy", item.get("imagePullPolicy"), _PULLS)
     yield from one_of(f"{where}.restartPolicy", item.get("restartPolicy"), RESTARTS)
     yield from container_resources(fields_of(item, "resources"), f"{where}.resources")
@@ -80,15 +90,19 @@ def _ports(container: Fields, where: str, host_network: bool, taken: list[str]) 
         if host_network and host not in {0, inside}:
             what = "must match `containerPort` when `hostNetwork` is true"
             yield invalid_value(f"{at}.hostPort", host, what)
-        if host := host or (inside if host_network else 0):
+    yield from _host_ports(items_of(container, "ports"), where, taken)
+
+
+def _host_ports(ports: Sequence[Fields], where: str, taken: list[str]) -> Iterator[str]:
+    for number, item in enumerate(ports):
+        if host := item.get("hostPort"):
             key = f"{text_of(item, 'protocol') or 'TCP'}/{text_of(item, 'hostIP')}/{host}"
             if key in taken:
-                yield f'{at}.hostPort: Duplicate value: "{key}"'
+                yield f'{where}.ports[{number}].hostPort: Duplicate value: "{key}"'
             taken.append(key)
 
 
-def _taken_from_pod(item: Fields, where: str, spec: Fields) -> Iterator[str]:
-    volumes, claims = names_of(spec, "volumes"), names_of(spec, "resourceClaims")
+def _taken_from_pod(item: Fields, where: str, volumes: Sequence[str], claims: Sequence[str]) -> Iterator[str]:
     for number, name in enumerate(names_of(fields_of(item, "resources"), "claims")):
         if name not in claims:
             yield f'{where}.resources.claims[{number}]: Not found: "{name}"'
@@ -96,3 +110,7 @@ def _taken_from_pod(item: Fields, where: str, spec: Fields) -> Iterator[str]:
         for number, name in enumerate(names_of(item, field)):
             if name not in volumes:
                 yield f'{where}.{field}[{number}].name: Not found: "{name}"'
+    paths = names_of(item, "volumeMounts", "mountPath")
+    for number, path in enumerate(paths):
+        if path in paths[:number]:
+            yield invalid_value(f"{where}.volumeMounts[{number}].mountPath", path, "must be unique")

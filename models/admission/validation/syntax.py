@@ -18,7 +18,9 @@ def label(text: str) -> Iterator[str]:
     """What is wrong with a name of one part: of a container, a volume, a namespace."""
     if len(text) > _LONGEST_LABEL:
         yield f"must be no more than {_LONGEST_LABEL} characters"
-    if not _LABEL.fullmatch(text):
+    if "." in text:
+        yield "must not contain dots"
+    elif not _LABEL.fullmatch(text):
         yield (
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
             f"and {_ENDS}"
@@ -39,7 +41,9 @@ def subdomain(text: str) -> Iterator[str]:
 def qualified(text: str) -> Iterator[str]:
     """What is wrong with a key of labels and the like: a name, behind a subdomain and a slash if need be."""
     prefix, slash, name = text.rpartition("/")
-    if slash:
+    if slash and not prefix:
+        yield "prefix part must be non-empty"
+    elif slash:
         yield from (f"prefix part {what}" for what in subdomain(prefix))
     if len(name) > _LONGEST_LABEL:
         yield f"name part must be no more than {_LONGEST_LABEL} bytes"

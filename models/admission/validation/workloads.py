@@ -12,8 +12,8 @@ from models.admission.validation.fields import (
     one_of,
     text_of,
 )
-from models.admission.validation.pods import pod_spec
-from models.admission.validation.syntax import labels, qualified, subdomain
+from models.admission.validation.pods import pod_spec, spec_of_pods
+from models.admission.validation.syntax import label, labels, qualified, subdomain
 
 #: The kinds whose pods are started again whenever they end, with the name that the API server has for them.
 _RESTARTED = {
@@ -23,48 +23,77 @@ _RESTARTED = {
     "ReplicationController": "ReplicationController",
     "StatefulSet": "StatefulSet",
 }
-_VERSIONS = {"apps/v1", "batch/v1", "v1"}
+_GROUPS = {
+    "": {"Pod", "ReplicationController"},
+    "apps": {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+    "batch": {"CronJob", "Job"},
+}
 _SELECTING = {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}
+_JOB_LABELS = {"controller-uid", "batch.kubernetes.io/controller-uid"}
 _ROLLING = "RollingUpdate"
+_DEADLINE = 600
 _WHOLE = 100
 
 
 def invalid_fields(item: Fields) -> Iterator[str]:
     """Every field of a workload or pod that is not as it has to be; nothing of objects of other kinds."""
     kind, spec = text_of(item, "kind"), fields_of(item, "spec")
-    if kind not in {"Pod", "Job", *_RESTARTED} or text_of(item, "apiVersion") not in _VERSIONS:
+    group, _, version = text_of(item, "apiVersion").rpartition("/")
+    if kind not in _GROUPS.get(group, ()):
+        return
+    if version != "v1":
+        yield f'no matches for kind "{kind}" in version "{group}/{version}"'
         return
     metadata = fields_of(item, "metadata")
-    yield from _metadata(metadata, "metadata", "metadata")
+    yield from checked("metadata.name", metadata.get("name"), label if kind == "StatefulSet" else subdomain)
+    yield from _labelled(metadata, "metadata")
     if kind == "Pod":
-        yield from pod_spec(spec, "spec", fields_of(metadata, "labels"))
+        yield from pod_spec(spec, "spec")
+        yield from spec_of_pods(spec, "spec", fields_of(metadata, "labels"))
+    elif kind == "CronJob":
+        yield from _workload(
+            "Job", fields_of(fields_of(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec"
+        )
+    else:
+        yield from _workload(kind, spec, "spec")
+
+
+def _workload(kind: str, spec: Fields, at: str) -> Iterator[str]:
     if kind in _SELECTING and spec.get("selector") == {}:
-        yield f"spec.selector: Invalid value: {{}}: empty selector is invalid for {kind.lower()}"
+        yield f"{at}.selector: Invalid value: {{}}: empty selector is invalid for {kind.lower()}"
     if kind in _OF_KINDS:
-        yield from _OF_KINDS[kind](spec)
+        yield from _OF_KINDS[kind](spec, at)
     template = fields_of(spec, "template")
     if not template:
         return
-    yield from _metadata(fields_of(template, "metadata"), "spec.template.metadata", "spec.template")
-    pod, at = fields_of(template, "spec"), "spec.template.spec"
-    yield from _restarts(kind, pod, at)
-    yield from pod_spec(pod, at, fields_of(fields_of(template, "metadata"), "labels"))
+    metadata, pod = fields_of(template, "metadata"), fields_of(template, "spec")
+    yield from _labelled(metadata, f"{at}.template")
+    yield from _restarts(kind, pod, f"{at}.template.spec")
+    claims: list[str] = []
+    if kind == "StatefulSet":
+        # Its controller sets these.
+        pod = {name: value for name, value in pod.items() if name not in {"hostname", "subdomain"}}
+        claims = [
+            text_of(fields_of(claim, "metadata"), "name") for claim in items_of(spec, "volumeClaimTemplates")
+        ]
+    yield from pod_spec(pod, f"{at}.template.spec", claims)
+    of_pods = spec_of_pods(pod, "spec", fields_of(metadata, "labels"))
+    yield from (f"its pods would be refused: {line}" for line in of_pods)
 
 
-def _metadata(found: Fields, named: str, labelled: str) -> Iterator[str]:
-    yield from checked(f"{named}.name", found.get("name"), subdomain)
+def _labelled(found: Fields, at: str) -> Iterator[str]:
     for text, what in labels(fields_of(found, "labels")):
-        yield invalid_value(f"{labelled}.labels", text, what)
-    for key in fields_of(found, "annotations"):
-        yield from checked(f"{labelled}.annotations", str(key).lower(), qualified)
+        yield invalid_value(f"{at}.labels", text, what)
+    for key in map(str, fields_of(found, "annotations")):
+        yield from (invalid_value(f"{at}.annotations", key, what) for what in qualified(key.lower()))
 
 
-def _deployment(spec: Fields) -> Iterator[str]:
-    yield from at_least_zero(spec, "spec", "revisionHistoryLimit", "progressDeadlineSeconds")
-    ready, deadline = spec.get("minReadySeconds") or 0, spec.get("progressDeadlineSeconds", 600)
-    if deadline is not None and 0 <= deadline <= ready:
-        yield invalid_value("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
-    strategy, at = fields_of(spec, "strategy"), "spec.strategy.rollingUpdate"
+def _deployment(spec: Fields, at: str) -> Iterator[str]:
+    yield from at_least_zero(spec, at, "revisionHistoryLimit", "progressDeadlineSeconds")
+    ready, deadline = spec.get("minReadySeconds") or 0, spec.get("progressDeadlineSeconds")
+    if 0 <= (deadline := _DEADLINE if deadline is None else deadline) <= ready:
+        yield invalid_value(f"{at}.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+    strategy, at = fields_of(spec, "strategy"), f"{at}.strategy.rollingUpdate"
     rolling = fields_of(strategy, "rollingUpdate")
     if strategy.get("type") == "Recreate" and strategy.get("rollingUpdate") is not None:
         yield f"{at}: Forbidden: may not be specified when strategy `type` is 'Recreate'"
@@ -74,53 +103,86 @@ def _deployment(spec: Fields) -> Iterator[str]:
     yield from _no_more_than_all(unavailable, f"{at}.maxUnavailable")
 
 
-def _daemon_set(spec: Fields) -> Iterator[str]:
-    yield from at_least_zero(spec, "spec", "revisionHistoryLimit")
-    strategy, at = fields_of(spec, "updateStrategy"), "spec.updateStrategy"
+def _daemon_set(spec: Fields, at: str) -> Iterator[str]:
+    yield from at_least_zero(spec, at, "revisionHistoryLimit")
+    strategy, at = fields_of(spec, "updateStrategy"), f"{at}.updateStrategy"
     yield from one_of(at, strategy.get("type"), (_ROLLING, "OnDelete"))
+    if strategy.get("type") == "OnDelete":
+        return
     rolling = fields_of(strategy, "rollingUpdate")
-    surge, unavailable = (
-        rolling.get(name, default) for name, default in (("maxSurge", 0), ("maxUnavailable", 1))
-    )
+    surge, unavailable = rolling.get("maxSurge"), rolling.get("maxUnavailable")
+    surge, unavailable = 0 if surge is None else surge, 1 if unavailable is None else unavailable
     if _is_none(surge) and _is_none(unavailable):
         yield f"{at}.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"
     elif not _is_none(surge) and not _is_none(unavailable):
         what = "may not be set when maxUnavailable is non-zero"
         yield invalid_value(f"{at}.rollingUpdate.maxSurge", surge, what)
     yield from _no_more_than_all(unavailable, f"{at}.rollingUpdate.maxUnavailable")
+    yield from _no_more_than_all(surge, f"{at}.rollingUpdate.maxSurge")
 
 
-def _stateful_set(spec: Fields) -> Iterator[str]:
-    yield from at_least_zero(spec, "spec", "revisionHistoryLimit")
-    strategy, at = fields_of(spec, "updateStrategy"), "spec.updateStrategy"
+def _stateful_set(spec: Fields, at: str) -> Iterator[str]:
+    yield from at_least_zero(spec, at, "revisionHistoryLimit")
+    strategy, at = fields_of(spec, "updateStrategy"), f"{at}.updateStrategy"
     if (kind := text_of(strategy, "type")) not in {"", _ROLLING, "OnDelete"}:
         yield invalid_value(at, kind, f"must be '{_ROLLING}' or 'OnDelete'")
     elif kind == "OnDelete" and strategy.get("rollingUpdate") is not None:
         yield f"{at}.rollingUpdate: Invalid value: only allowed for updateStrategy '{_ROLLING}'"
 
 
-def _job(spec: Fields) -> Iterator[str]:
-    yield from at_least_zero(spec, "spec", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
-    indexed = spec.get("completionMode") == "Indexed"
-    # Without either there is one of both.
-    if indexed and spec.get("completions") is None and spec.get("parallelism") is not None:
-        yield "spec.completions: Required value: when completion mode is Indexed"
-    of_indexes = "backoffLimitPerIndex", "maxFailedIndexes"
-    given = [name for name in of_indexes if spec.get(name) is not None]
-    if not indexed:
-        told = "Forbidden: may be specified only when completion mode is Indexed"
-        yield from (f"spec.{name}: {told}" for name in given)
-    elif given == ["maxFailedIndexes"]:
-        yield "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"
-    if spec.get("selector") and not spec.get("manualSelector"):
-        yield "spec.selector: Invalid value: `selector` not auto-generated"
-    for number, rule in enumerate(items_of(fields_of(spec, "podFailurePolicy"), "rules")):
-        if bool(rule.get("onExitCodes")) == bool(rule.get("onPodConditions")):
+def _job(spec: Fields, at: str) -> Iterator[str]:
+    numbers = (
+        "parallelism",
+        "completions",
+        "backoffLimit",
+        "activeDeadlineSeconds",
+        "ttlSecondsAfterFinished",
+    )
+    yield from at_least_zero(spec, at, *numbers)
+    yield from _indexes(spec, at)
+    selector = fields_of(fields_of(spec, "selector"), "matchLabels")
+    if spec.get("manualSelector") and not spec.get("selector"):
+        yield f"{at}.selector: Required value"
+    elif not (spec.get("manualSelector") or selector.keys() <= _JOB_LABELS):
+        yield f"{at}.selector: Invalid value: `selector` not auto-generated"
+    policy, where = fields_of(spec, "podFailurePolicy"), f"{at}.podFailurePolicy"
+    restarts = text_of(fields_of(fields_of(spec, "template"), "spec"), "restartPolicy")
+    if policy and restarts != "Never":
+        what = "when podFailurePolicy is specified"
+        yield invalid_value(
+            f"{at}.template.spec.restartPolicy", restarts, f'only "Never" is supported {what}'
+        )
+    for number, rule in enumerate(items_of(policy, "rules")):
+        criteria = [name for name in ("onExitCodes", "onPodConditions") if rule.get(name)]
+        if not criteria:
             what = "specifying one of OnExitCodes and OnPodConditions is required"
-            yield f"spec.podFailurePolicy.rules[{number}]: Invalid value: {what}"
+            yield f"{where}.rules[{number}]: Invalid value: {what}"
+        elif len(criteria) > 1:
+            what = "specifying both OnExitCodes and OnPodConditions is not supported"
+            yield f"{where}.rules[{number}]: Invalid value: {what}"
+        if text_of(rule, "action") == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+            what = "requires the backoffLimitPerIndex to be set"
+            yield invalid_value(f"{where}.rules[{number}].action", "FailIndex", what)
 
 
-_OF_KINDS: dict[str, Callable[[Fields], Iterator[str]]] = {
+def _indexes(spec: Fields, at: str) -> Iterator[str]:
+    indexed, completions = spec.get("completionMode") == "Indexed", spec.get("completions")
+    # Without either there is one of both.
+    if indexed and completions is None and spec.get("parallelism") is not None:
+        yield f"{at}.completions: Required value: when completion mode is Indexed"
+    most, limit = spec.get("maxFailedIndexes"), spec.get("backoffLimitPerIndex")
+    if not indexed:
+        given = {"backoffLimitPerIndex": limit, "maxFailedIndexes": most}
+        for name, value in given.items():
+            if value is not None:
+                yield invalid_value(f"{at}.{name}", value, "requires indexed completion mode")
+    elif most is not None and limit is None:
+        yield f"{at}.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"
+    elif most is not None and completions is not None and most > completions:
+        yield invalid_value(f"{at}.maxFailedIndexes", most, "must be less than or equal to completions")
+
+
+_OF_KINDS: dict[str, Callable[[Fields, str], Iterator[str]]] = {
     "DaemonSet": _daemon_set,
     "Deployment": _deployment,
     "Job": _job,

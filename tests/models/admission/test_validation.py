@@ -46,6 +46,12 @@ def test_a_pod_by_itself_has_the_same_rules() -> None:
     assert [*invalid_fields(pod)] == ["spec.containers[0].image: Required value"]
 
 
+def test_a_version_that_is_no_more() -> None:
+    """As kubectl says it."""
+    before = {**Case({}).manifest(), "apiVersion": "apps/v1beta2"}
+    assert [*invalid_fields(before)] == ['no matches for kind "Deployment" in version "apps/v1beta2"']
+
+
 @pytest.mark.parametrize("kind", ["ClusterRole", "CloneSet"])
 def test_nothing_is_said_of_other_kinds(kind: str) -> None:
     """Roles have colons in their names, and what others define has rules of its own."""
