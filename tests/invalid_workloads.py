@@ -406,7 +406,7 @@ ACCEPTED = [
     *_each("spec.updateStrategy.rollingUpdate", {"maxUnavailable": None, "maxSurge": None}, kind="DaemonSet"),
     Case({"spec.updateStrategy": {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 0}}}, "DaemonSet"),
     *_each("spec.podFailurePolicy", {"rules": [_ON_EXIT]}, kind="Job"),
-    *_each("pod.securityContext", {"runAsUser": 1000, "fsGroup": 1e6}),
+    *_each("pod.securityContext", {"runAsUser": 1000}),
     *_each(
         "c.env",
         [
