@@ -127,7 +127,7 @@ def rollout(
     wanted, objects = manifests(filename, recursive, namespace, server_dry_run=asked)
     cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
     if asked is None:
-        refuse_invalid(objects, namespace, cluster)
+        refuse_invalid(objects, namespace, cluster if snapshot else None)
     chosen = None if prune is None else parse_selector(prune)
     with searching("how it ends") as (_, stop_requested):
         found = play(

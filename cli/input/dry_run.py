@@ -86,10 +86,16 @@ def admitted_templates(
             yield {**trial.result, "refusal": line}
 
 
-def applicable(command: Sequence[str], objects: Sequence[Manifest], namespace: str | None = None) -> None:
-    """An InputError with what the API server has against applying these manifests, if anything."""
+def as_applied(
+    command: Sequence[str], objects: Sequence[Manifest], namespace: str | None = None
+) -> list[Manifest]:
+    """These manifests, and in place of those that change an object that object as it would be then.
+
+    It keeps what kubectl has not set: a number of replicas, a field that somebody else has added.  An
+    InputError has what the API server has against applying them, if anything.
+    """
     listing = {"apiVersion": "v1", "kind": "List", "items": [_placed(item, namespace) for item in objects]}
-    asked = [*command, "apply", "--dry-run=server", "--validate=ignore", "-f", "-", "--output", "name"]
+    asked = [*command, "apply", "--dry-run=server", "--validate=ignore", "-f", "-", "--output", "json"]
     answer = run_kubectl(asked, given=json.dumps(listing).encode())
     to_come = list(_missing_until_then(objects))
     told = answer.stderr.decode(errors="replace").splitlines() if answer.returncode else []
@@ -98,6 +104,16 @@ def applicable(command: Sequence[str], objects: Sequence[Manifest], namespace: s
     problems = [line for line in lines if not (_NO_RIGHT.search(line) or _is_left_out(line, to_come))]
     if problems:
         raise InputError(_without_source(line) for line in problems)
+    texts = json_values(answer.stdout) if answer.stdout.strip() else []
+    listed = [item for found in map(json.loads, texts) for item in found.get("items", [found])]
+    # What is new has no version yet, and stays as it is written.
+    changed = {_identity(item): item for item in listed if item["metadata"].get("resourceVersion")}
+    return [changed.get(_identity(_placed(item, namespace or "default")), item) for item in objects]
+
+
+def _identity(item: Manifest) -> tuple[str, str, str]:
+    metadata = item.get("metadata") or {}
+    return str(item.get("kind")), str(metadata.get("namespace")), str(metadata.get("name"))
 
 
 def _placed(item: Manifest, namespace: str | None) -> Manifest:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.input.dry_run import admitted_templates, applicable
+from cli.input.dry_run import admitted_templates, as_applied
 from models import Cluster, InputError
 from models.admission.validation import invalid_fields
 from models.cluster import read
@@ -43,17 +43,21 @@ def manifests(
     for name, text in texts:
         each_object(text, name, objects.append)
     if server_dry_run is not None:
-        applicable(server_dry_run, objects, namespace)
-        found += read_objects(admitted_templates(server_dry_run, objects, namespace))
+        objects = as_applied(server_dry_run, objects, namespace)
+        found = read_objects([*objects, *admitted_templates(server_dry_run, objects, namespace)])
     return read([], namespace=namespace, partial=True, more=found), objects
 
 
-def refuse_invalid(objects: Iterable[dict[str, Any]], namespace: str | None, running: Cluster) -> None:
+def refuse_invalid(
+    objects: Iterable[dict[str, Any]], namespace: str | None, snapshot: Cluster | None
+) -> None:
     """An error for what the API server would not store.
 
     A snapshot that was made by hand leaves out what nobody looks at, as its manifests may then.
     """
-    by_hand = not any(container.image for pod in running.pods for container in pod.spec.containers)
+    by_hand = snapshot is not None and not any(
+        container.image for pod in snapshot.pods for container in pod.spec.containers
+    )
     problems: list[str] = []
     for item in objects:
         metadata = item.get("metadata") or {}

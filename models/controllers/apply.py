@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from models.objects.base import ClusterObject, KubeObject, NamespacedObject
+from models.objects.workload import Workload
 from models.snapshot import KUBE_SYSTEM, Snapshot
 
 _S = TypeVar("_S", bound=Snapshot)
@@ -55,7 +56,33 @@ def as_applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
     update: dict[str, Any] = {"metadata": item.metadata.model_copy(update=identity)}
     if "status" in earlier.model_fields_set and "status" not in item.model_fields_set:
         update["status"] = getattr(earlier, "status", None)
+    if isinstance(item, Workload) and isinstance(earlier, Workload):
+        kept = _kept_replicas(item, earlier)
+        if kept is not None:
+            update["spec"] = item.spec.model_copy(update={"replicas": kept})
     return item.model_copy(update=update)
+
+
+def _kept_replicas(item: Workload, earlier: Workload) -> int | None:
+    """The number that stays as it is, such as an autoscaler has set it: the later object names none."""
+    if "replicas" in item.spec.model_fields_set or "replicas" not in earlier.spec.model_fields_set:
+        return None
+    number: int | None = getattr(earlier.spec, "replicas", None)
+    return number
+
+
+def kept_numbers(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
+    """A note for every workload that keeps its number of replicas, where that is not the default of one."""
+    for field in ROLLED_OUT:
+        there = {(item.kind, item.key): item for item in getattr(running, field)}
+        for item in getattr(manifests, field):
+            earlier = there.get((item.kind, item.key))
+            kept = None if earlier is None else _kept_replicas(item, earlier)
+            if kept not in {None, 1}:
+                yield (
+                    f"{item.kind} {item.key} names no replicas: the {kept} that it has stay; if it was applied "
+                    "with a number before, kubectl makes that 1"
+                )
 
 
 def not_anywhere(running: Snapshot, manifests: Snapshot) -> Iterator[str]:

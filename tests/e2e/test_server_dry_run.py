@@ -133,15 +133,15 @@ def test_what_is_as_foretold_changes_nothing(live: ControlPlane) -> None:
 
 
 def test_what_would_not_be_applied_is_told(live: ControlPlane) -> None:
-    """A container without an image, which is not looked at otherwise; a namespace may come with its pods."""
+    """A container without an image; a namespace may come with its pods."""
     live.create(node("n1"))
     web = workload("web", 1)
     del web["spec"]["template"]["spec"]["containers"][0]["image"]
     given = json.dumps(web)
-    assert live.run(*live.command("rollout", "-f", "-"), given=given).returncode == 0
-    ended = live.run(*live.command("rollout", "--server-dry-run", "-f", "-"), given=given)
-    assert ended.returncode == 2
-    assert "spec.template.spec.containers[0].image: Required value" in " ".join(ended.stderr.split())
+    for more in ((), ("--server-dry-run",)):
+        ended = live.run(*live.command("rollout", "-f", "-", *more), given=given)
+        assert ended.returncode == 2
+        assert "spec.template.spec.containers[0].image: Required value" in " ".join(ended.stderr.split())
     shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     api = workload("api", 1)
     api["metadata"]["namespace"] = "shop"
@@ -175,3 +175,35 @@ def _refused(live: ControlPlane) -> str:
     """What the API server says of a pod with a label."""
     probe = ("kubectl", "run", "probe", "--image=none", "--labels=a=b", "--dry-run=server")
     return live.run(*probe).stderr
+
+
+def test_what_kubectl_leaves_as_it_is_stays(live: ControlPlane) -> None:
+    """A number that no manifest has; a node selector that somebody added, if the API server is asked."""
+    live.create(*(node(name, zone=name, cpu="4") for name in ("a", "b")))
+    web = workload("web", 1, cpu="1900m")
+    del web["spec"]["replicas"]
+    live.kubectl("apply", "-f", "-", given=json.dumps(web))
+    live.kubectl("scale", "deployment/web", "--replicas=4")
+    live.at_rest(4)
+    web["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2100m"
+    for more in ((), ("--server-dry-run",)):
+        code, rollout = told(live, "rollout", "-f", "-", *more, given=web)
+        assert (code, rollout["completes"]) == (1, False), more
+    web["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100m"
+    live.kubectl("apply", "-f", "-", given=json.dumps(web))
+    live.kubectl("rollout", "status", "deployment/web", "--timeout=120s")
+    on_a = [{"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {HOSTNAME: "a"}}]
+    live.kubectl("patch", "deployment/web", "--type=json", "-p", json.dumps(on_a))
+    live.kubectl("rollout", "status", "deployment/web", "--timeout=120s")
+    web["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1500m"
+    code, rollout = told(live, "rollout", "-f", "-", "--server-dry-run", given=web)
+    assert (code, rollout["completes"]) == (1, False)
+    live.kubectl("apply", "-f", "-", given=json.dumps(web))
+    pods = wait_for(
+        "a pod that finds no room", lambda: [pod for pod in live.pods() if _is_unschedulable(pod)]
+    )
+    assert all(pod["spec"]["nodeSelector"] == {HOSTNAME: "a"} for pod in pods)
+
+
+def _is_unschedulable(pod: Manifest) -> bool:
+    return any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", ()))

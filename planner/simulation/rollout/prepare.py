@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from models import Cluster
-from models.controllers.apply import ROLLED_OUT, applied, not_anywhere, second_ones
+from models.controllers.apply import ROLLED_OUT, applied, kept_numbers, not_anywhere, second_ones
 from models.controllers.owners import ByController
 from models.errors import InputError
 from models.objects.custom_workload import is_custom
@@ -87,6 +87,7 @@ def prepare(
         *plain.notes,
         *slots.notes,
         *second_ones(cluster, manifests),
+        *kept_numbers(cluster, manifests),
         *not_played(manifests),
         *_paused(manifests),
         *_idle_jobs(after, manifests),

@@ -111,3 +111,25 @@ def test_what_counts_as_applied_as_it_runs(before: Object, after: Object, same: 
     """Whatever its controller goes by; what the API server sets where it is left out is no change."""
     there = Cluster.from_objects(running(web(2, **before), ["a1", "b1"], *zones("ab")))
     assert bool(as_they_run(there, manifests(web(2, **before, **after)))) is same
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+@pytest.mark.parametrize("number", [0, 2, 3])
+def test_a_manifest_without_replicas_keeps_their_number(kind: str, number: int) -> None:
+    """As one has it whose number an autoscaler sets: nothing is scaled to one."""
+    nodes = ["a1", "b1", "a1"][:number]
+    there = running(web(number, kind=kind), nodes, *zones("ab"))
+    changed = web(1, cpu="200m", kind=kind)
+    del changed["spec"]["replicas"]
+    found = rollout(Cluster.from_objects(there), manifests(changed), replays=2)
+    (end,) = {sum(end.domains["topology.kubernetes.io/zone"].values()) for end in found.workloads[0].ends}
+    assert end == number
+    noted = [note for note in found.notes if "names no replicas" in note]
+    assert noted == [
+        f"{kind} shop/web names no replicas: the {number} that it has stay; if it was applied with a number "
+        "before, kubectl makes that 1"
+    ]
+    changed["spec"]["replicas"] = 1
+    assert not [
+        note for note in rollout(Cluster.from_objects(there), manifests(changed)).notes if "names" in note
+    ]
