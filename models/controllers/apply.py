@@ -80,8 +80,8 @@ def kept_numbers(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
             kept = None if earlier is None else _kept_replicas(item, earlier)
             if kept not in {None, 1}:
                 yield (
-                    f"{item.kind} {item.key} names no replicas: the {kept} that it has stay; if it was applied "
-                    "with a number before, kubectl makes that 1"
+                    f"{item.kind} {item.key} names no replicas: the {kept} that it has stay; if it was "
+                    "applied with a number before, kubectl makes that 1"
                 )
 
 

@@ -158,7 +158,12 @@ def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> li
 
 
 def not_played(manifests: Snapshot) -> Iterator[str]:
-    """The workloads of the manifests whose controllers are not those of Kubernetes: what is said of them."""
+    """What of the manifests is not followed to its end: what others control, CronJobs, pods by themselves."""
+    for item in manifests.cron_jobs:
+        yield f"CronJob {item.key}: the Jobs that it will start are not played"
+    for pod in manifests.pods:
+        if pod.metadata.controller is None and not pod.node_name:
+            yield f"Pod {pod.key} takes room if it finds a node: simulate tells whether it does"
     for field in ROLLED_OUT:
         for item in filter(is_custom, getattr(manifests, field)):
             name = "Argo Rollouts" if item.kind == "Rollout" else "OpenKruise"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from models.controllers.apply import ROLLED_OUT
 from models.controllers.owners import ByController, is_live
 from models.controllers.templates import usable
+from models.objects.containers import ResourceRequirements
 from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.storage import PersistentVolumeClaim
@@ -71,10 +72,22 @@ def _changed(item: Workload, before: Workload) -> Iterator[str]:
             "'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' "
             "and 'minReadySeconds' are forbidden"
         )
-    if isinstance(item, Job) and isinstance(before, Job) and not before.spec.suspend:
-        templates = [_without_labels_of_jobs(one.spec.template) for one in (before, item)]
-        if not same_template(*templates):
-            yield "spec.template: Invalid value: field is immutable"
+    if isinstance(item, Job) and isinstance(before, Job):
+        yield from _changed_job(item, before)
+
+
+def _changed_job(item: Job, before: Job) -> Iterator[str]:
+    kept = _while_suspended if before.spec.suspend else _without_labels_of_jobs
+    if not same_template(kept(before.spec.template), kept(item.spec.template)):
+        yield "spec.template: Invalid value: field is immutable"
+    fixed = {"completion_mode": "completionMode", "pod_failure_policy": "podFailurePolicy"}
+    # An indexed Job may be made larger or smaller, with as many pods at a time as there are completions.
+    elastic = before.spec.completion_mode == "Indexed" and item.spec.completions == item.spec.parallelism
+    if not elastic and item.spec.completions != before.spec.wanted_completions:
+        fixed["completions"] = "completions"
+    for name, field in fixed.items():
+        if name in item.spec.model_fields_set and getattr(item.spec, name) != getattr(before.spec, name):
+            yield f"spec.{field}: Invalid value: field is immutable"
 
 
 def _fixed(item: StatefulSet) -> object:
@@ -83,9 +96,10 @@ def _fixed(item: StatefulSet) -> object:
     return item.spec.selector, item.spec.service_name, item.spec.pod_management_policy, claims
 
 
-def _claim(item: PersistentVolumeClaim) -> tuple[str, str, str]:
+def _claim(item: PersistentVolumeClaim) -> tuple[str, ...]:
     spec = item.spec
-    return item.name, repr(sorted(spec.access_modes)), repr(sorted(spec.resources.requests.items()))
+    asked = repr(sorted(spec.access_modes)), repr(sorted(spec.resources.requests.items()))
+    return item.name, *asked, repr(spec.storage_class_name), spec.volume_mode
 
 
 def _without_labels_of_jobs(template: PodTemplateSpec | None) -> PodTemplateSpec | None:
@@ -93,3 +107,21 @@ def _without_labels_of_jobs(template: PodTemplateSpec | None) -> PodTemplateSpec
         return None
     labels = {key: text for key, text in template.metadata.labels.items() if key not in _OF_JOBS}
     return template.model_copy(update={"metadata": template.metadata.model_copy(update={"labels": labels})})
+
+
+def _while_suspended(template: PodTemplateSpec | None) -> PodTemplateSpec | None:
+    """What of the template stays while the Job is suspended: not what chooses nodes, nor what is asked for."""
+    if template is None or template.spec is None:
+        return template
+    spec = template.spec
+    affinity = spec.affinity and spec.affinity.model_copy(update={"node_affinity": None})
+    free: dict[str, object] = {"node_selector": {}, "tolerations": (), "scheduling_gates": ()}
+    free["affinity"] = (
+        affinity if affinity and (affinity.pod_affinity or affinity.pod_anti_affinity) else None
+    )
+    for field in ("containers", "init_containers"):
+        containers = getattr(spec, field)
+        free[field] = tuple(
+            one.model_copy(update={"resources": ResourceRequirements()}) for one in containers
+        )
+    return PodTemplateSpec(spec=spec.model_copy(update=free))

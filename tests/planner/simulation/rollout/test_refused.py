@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from models import InputError
+from models import Cluster, InputError
 from planner import simulate
+from planner.simulation.rollout.refused import refusals
 from tests.builders import Object, cluster, node, replica, revision, scaled
 from tests.planner.simulation.rollout.running import running, web, zones
 from tests.planner.simulation.rollout.test_rollout import applied
@@ -72,6 +73,60 @@ def test_a_workload_needs_a_selector(kind: str) -> None:
     del lacks["spec"]["selector"]
     with pytest.raises(InputError, match=r"spec\.selector: Required value"):
         applied(zones("ab"), lacks)
+
+
+def job(*, suspended: bool, pod: Object | None = None, **spec: Any) -> Object:
+    """A Job of one container."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container], **(pod or {})}}
+    whole = {"suspend": suspended, "template": template, **spec}
+    metadata = {"name": "once", "namespace": "shop", "uid": "once"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": whole}
+
+
+_MORE = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
+_ON_ZONE = {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_INDEXED = {"completionMode": "Indexed", "completions": 2, "parallelism": 2}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "when_suspended", "when_running"),
+    [
+        ({}, {"pod": {"containers": [_MORE]}}, "", "template"),
+        ({}, {"pod": {"nodeSelector": {"a": "b"}}}, "", "template"),
+        ({}, {"pod": {"tolerations": [{"operator": "Exists"}]}}, "", "template"),
+        ({}, {"pod": {"schedulingGates": [{"name": "g"}]}}, "", "template"),
+        (
+            {},
+            {"pod": {"affinity": {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": [_ON_ZONE]}}}}},
+            "",
+            "template",
+        ),
+        (
+            {},
+            {"pod": {"affinity": {"podAffinity": {_REQUIRED: [{"topologyKey": "z", "labelSelector": {}}]}}}},
+            "template",
+            "template",
+        ),
+        ({}, {"pod": {"containers": [{**_MORE, "image": "other"}]}}, "template", "template"),
+        ({}, {"pod": {"priorityClassName": "p"}}, "template", "template"),
+        ({}, {"completions": 3}, "completions", "completions"),
+        ({}, {"completions": 1, "parallelism": 3}, "", ""),
+        ({}, {"completionMode": "Indexed"}, "completionMode", "completionMode"),
+        (_INDEXED, {**_INDEXED, "completions": 3}, "completions", "completions"),
+        (_INDEXED, {**_INDEXED, "completions": 3, "parallelism": 3}, "", ""),
+    ],
+)
+def test_of_a_job_some_fields_may_change_while_it_is_suspended(
+    before: Object, after: Object, when_suspended: str, when_running: str
+) -> None:
+    """As kube-apiserver 1.36.2 takes them or not."""
+    for suspended, field in ((True, when_suspended), (False, when_running)):
+        there = Cluster.from_objects([*zones("a"), job(suspended=suspended, **before)])
+        changed = Cluster.from_objects([job(suspended=suspended, **after)], partial=True)
+        found = [line.partition(": ")[2] for line in refusals(there, changed) if "nodeName" not in line]
+        assert found == ([f"spec.{field}: Invalid value: field is immutable"] if field else [])
 
 
 def test_of_a_stateful_set_only_some_fields_may_change() -> None:

@@ -10,7 +10,7 @@ from models import Cluster
 from planner import rollout
 from planner.documents.rollout import WorkloadRollout
 from planner.simulation.rollout.restart import as_they_run
-from tests.builders import Object, reference, replica
+from tests.builders import Object, pod, reference, replica
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
 SURGE: Any = {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}
@@ -111,6 +111,23 @@ def test_what_counts_as_applied_as_it_runs(before: Object, after: Object, same: 
     """Whatever its controller goes by; what the API server sets where it is left out is no change."""
     there = Cluster.from_objects(running(web(2, **before), ["a1", "b1"], *zones("ab")))
     assert bool(as_they_run(there, manifests(web(2, **before, **after)))) is same
+
+
+def test_what_is_not_followed_is_noted() -> None:
+    """The Jobs of a CronJob, and a pod by itself."""
+    cron = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "nightly", "namespace": "shop"},
+        "spec": {"schedule": "@daily", "jobTemplate": {"spec": {"template": {}}}},
+    }
+    alone = pod("alone", namespace="shop", nodeSelector={"no": "where"})
+    found = rollout(Cluster.from_objects(zones("ab")), manifests(web(1), cron, alone), replays=2)
+    assert found.completes
+    assert [note for note in found.notes if "alone" in note or "nightly" in note] == [
+        "CronJob shop/nightly: the Jobs that it will start are not played",
+        "Pod shop/alone takes room if it finds a node: simulate tells whether it does",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])

@@ -61,7 +61,8 @@ def test_a_pod_that_has_ended_or_is_told_to_go_is_no_replica(kind: str, left: di
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_a_pod_on_a_node_that_is_gone_is_made_anew(kind: str, replicas: int) -> None:
     """It took the place of the pod that follows it, which ended with an internal error or a KeyError."""
-    objects = running(of_kind(2, kind), ["a1", "gone"], *zones("ab"))
+    before = replicas if kind == "Job" else 2
+    objects = running(of_kind(before, kind), ["a1", "gone"], *zones("ab"))
     found = applied(objects, of_kind(replicas, kind))
     assert found.completes
     assert {sum(end.domains[ZONE].values()) for end in found.workloads[0].ends} == {replicas}
