@@ -124,10 +124,10 @@ def rollout(
         answer.give("rollout", scaled, cluster, findings=bool(scaled.rebalance) or stuck)
         return
     asked = kubectl(context, kubeconfig) if SERVER_DRY_RUN in changes else None
-    wanted, objects = manifests(filename, recursive, namespace, server_dry_run=asked)
+    wanted, written = manifests(filename, recursive, namespace, server_dry_run=asked)
     cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
     if asked is None:
-        refuse_invalid(objects, namespace, cluster if snapshot else None)
+        refuse_invalid(written, namespace, cluster if snapshot else None)
     chosen = None if prune is None else parse_selector(prune)
     with searching("how it ends") as (_, stop_requested):
         found = play(

@@ -18,6 +18,7 @@ from models.reading.manifests import STDIN, contents, read_objects
 from models.reading.texts import read_content
 from models.sharing.raw import each_object
 
+Manifest = dict[str, Any]
 _LEFT_OUT = re.compile(r"\.(image|limits|restartPolicy): Required value")
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -28,8 +29,8 @@ def manifests(
     namespace: str | None,
     *,
     server_dry_run: Sequence[str] | None = None,
-) -> tuple[Cluster, list[dict[str, Any]]]:
-    """What is to be applied, read and as it is written; it gets no pods by itself.
+) -> tuple[Cluster, list[tuple[str, Manifest]]]:
+    """What is to be applied, read and as it is written in which file; it gets no pods by itself.
 
     With `server_dry_run`, which is kubectl's command, the API server is asked about every template.
     """
@@ -38,18 +39,20 @@ def manifests(
     plain = [name for name in filename if not _is_kustomized(name)]
     texts = contents(plain, recursive=recursive)
     texts += [(name, _built(name)) for name in filename if _is_kustomized(name)]
-    found = [document for name, text in texts for document in _parsed(name, text)]
-    objects: list[dict[str, Any]] = []
+    found = _parsed(texts)
+    written: list[tuple[str, Manifest]] = []
     for name, text in texts:
-        each_object(text, name, objects.append)
+        items: list[Manifest] = []
+        each_object(text, name, items.append)
+        written += [(name, item) for item in items]
     if server_dry_run is not None:
-        objects = as_applied(server_dry_run, objects, namespace)
+        objects = as_applied(server_dry_run, [item for _, item in written], namespace)
         found = read_objects([*objects, *admitted_templates(server_dry_run, objects, namespace)])
-    return read([], namespace=namespace, partial=True, more=found), objects
+    return read([], namespace=namespace, partial=True, more=found), written
 
 
 def refuse_invalid(
-    objects: Iterable[dict[str, Any]], namespace: str | None, snapshot: Cluster | None
+    written: Iterable[tuple[str, Manifest]], namespace: str | None, snapshot: Cluster | None
 ) -> None:
     """An error for what the API server would not store.
 
@@ -59,11 +62,12 @@ def refuse_invalid(
         container.image for pod in snapshot.pods for container in pod.spec.containers
     )
     problems: list[str] = []
-    for item in objects:
+    for file, item in written:
         metadata = item.get("metadata") or {}
         where = metadata.get("namespace") or namespace or "default"
         lines = [line for line in invalid_fields(item) if not (by_hand and _LEFT_OUT.search(line))]
-        problems += [f"{item.get('kind')} {where}/{metadata.get('name')}: {line}" for line in lines]
+        head = f"{file}, {item.get('kind')} {where}/{metadata.get('name')}"
+        problems += [f"{head}: {line}" for line in lines]
     if problems:
         raise InputError(problems)
 
@@ -90,7 +94,7 @@ def _documents(name: str, recursive: bool) -> Iterator[tuple[str, ManifestDocume
     if name == STDIN:
         return
     if _is_kustomized(name):
-        yield from ((name, document) for document in _parsed(name, _built(name)))
+        yield from ((name, document) for document in _parsed([(name, _built(name))]))
         return
     for file, content in contents([name], recursive=recursive):
         yield from ((file, document) for document in read_content(content, file))
@@ -112,8 +116,8 @@ def _built(folder: str) -> bytes:
     return ended.stdout
 
 
-def _parsed(name: str, text: bytes) -> list[ManifestDocument]:
-    found = read_content(text, name)
+def _parsed(texts: Iterable[tuple[str, bytes]]) -> list[ManifestDocument]:
+    found = [document for name, text in texts for document in read_content(text, name)]
     if problems := [line for document in found for line in document.problems]:
         raise InputError(problems)
     return found

@@ -28,8 +28,9 @@ def test_every_mistake_is_told_at_once(planner: Planner, tmp_path: Path) -> None
     code, told = asked(planner, tmp_path, True, first.manifest(), second.manifest(), {**role, "rules": []})
     assert code == 2
     assert told == (
-        "error: Deployment default/web: spec.template.spec.containers[0].image: Required value "
-        "error: StatefulSet default/web: spec.template.spec.restartPolicy: "
+        f"error: {tmp_path}/new.json, Deployment default/web: "
+        "spec.template.spec.containers[0].image: Required value "
+        f"error: {tmp_path}/new.json, StatefulSet default/web: spec.template.spec.restartPolicy: "
         'Unsupported value: "Never": supported values: "Always"'
     )
 
@@ -46,3 +47,15 @@ def test_what_a_snapshot_made_by_hand_leaves_out_its_manifests_may(
     wrong = Case({"c.image": "", "pod.restartPolicy": "Sometimes"}, kind).manifest()
     code, told = asked(planner, tmp_path, False, wrong)
     assert (code, 'restartPolicy: Unsupported value: "Sometimes"' in told) == (2, True)
+
+
+def test_the_mistakes_of_all_files_are_told(planner: Planner, tmp_path: Path) -> None:
+    """Not only those of the first file that has some."""
+    snapshot, folder = write(tmp_path / "there.json", node("a1", "a")), tmp_path / "new"
+    folder.mkdir()
+    for number in range(2):
+        write(folder / f"{number}.json", Case({f"spec.replica{number}": 2}).manifest())
+    ended = planner("rollout", "-f", str(folder), "--snapshot", snapshot)
+    told = " ".join(ended.err.split())
+    assert (ended.code, told.count("unknown field")) == (2, 2)
+    assert all(f"{folder}/{number}.json" in told for number in range(2))

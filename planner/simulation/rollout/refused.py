@@ -110,7 +110,7 @@ def _without_labels_of_jobs(template: PodTemplateSpec | None) -> PodTemplateSpec
 
 
 def _while_suspended(template: PodTemplateSpec | None) -> PodTemplateSpec | None:
-    """What of the template stays while the Job is suspended: not what chooses nodes, nor what is asked for."""
+    """What of a template stays while the Job is suspended: not what chooses nodes, nor what is asked for."""
     if template is None or template.spec is None:
         return template
     spec = template.spec
