@@ -60,6 +60,7 @@ class PersistentVolumeSpec(KubeModel):
     storage_class_name: str = ""
     node_affinity: VolumeNodeAffinity | None = None
     volume_mode: VolumeMode = "Filesystem"
+    volume_attributes_class_name: str | None = Field(default=None, repr=False)
     csi: CSIPersistentVolume | None = None
     gce_persistent_disk: GCEPersistentDiskVolume | None = None
     aws_elastic_block_store: AWSElasticBlockStoreVolume | None = None
@@ -94,6 +95,7 @@ class PersistentVolumeClaimSpec(KubeModel):
     storage_class_name: str | None = None
     volume_name: str = ""
     volume_mode: VolumeMode = "Filesystem"
+    volume_attributes_class_name: str | None = Field(default=None, repr=False)
 
 
 class PersistentVolumeClaim(NamespacedObject):

@@ -291,6 +291,7 @@ def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
         and not volume.metadata.deletion_timestamp
         and offer.capacity.get("storage", 0) >= wanted.resources.requests.get("storage", 0)
         and offer.volume_mode == wanted.volume_mode
+        and (offer.volume_attributes_class_name or "") == (wanted.volume_attributes_class_name or "")
         and set(wanted.access_modes) <= set(offer.access_modes)
         and (wanted.selector is None or wanted.selector.matches(volume.metadata.labels))
     )

@@ -25,7 +25,10 @@ from planner.state.state import State
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
-_IN_USE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+_IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+    "another pod"
+)
 _NO_DISK = "node(s) had no available disk"
 _CLAIM_TAKEN, _DISK_TAKEN = 1, 2
 _ONE_POD = "ReadWriteOncePod"

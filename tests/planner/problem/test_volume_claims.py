@@ -49,8 +49,23 @@ def test_a_claim_being_provisioned_holds_its_pods_to_one_node() -> None:
 def test_a_claim_for_one_pod_keeps_the_second_away() -> None:
     """ReadWriteOncePod: as long as any pod uses the claim, no other may."""
     lone = claim("c", bound_to="v", modes=["ReadWriteOncePod"])
-    found = placements(volume("v"), lone, pod("there", on="n1", claims=["c"]), pod("p", claims=["c"]))
-    assert found == {"p": None}
+    objects = [volume("v"), lone, pod("there", on="n1", claims=["c"]), pod("p", claims=["c"])]
+    assert placements(*objects) == {"p": None}
+    (pending,) = simulate(cluster(*NODES, storage_class("local"), *objects)).pending
+    assert "ReadWriteOncePod access mode already in-use by another pod" in pending.message
+
+
+@pytest.mark.parametrize(("offered", "wanted"), [("gold", None), (None, "gold"), ("gold", "silver")])
+def test_a_volume_of_another_attributes_class_is_none_for_a_claim(
+    offered: str | None, wanted: str | None
+) -> None:
+    """Both have the same one, or both have none."""
+    there, asked = volume("v"), claim("c")
+    there["spec"]["volumeAttributesClassName"] = offered
+    asked["spec"]["volumeAttributesClassName"] = wanted
+    assert placements(there, asked, pod("p", claims=["c"])) == {"p": None}
+    there["spec"]["volumeAttributesClassName"] = wanted
+    assert placements(there, asked, pod("p", claims=["c"])) != {"p": None}
 
 
 def test_the_second_user_of_a_claim_does_not_give_its_volume_back() -> None:
