@@ -120,10 +120,10 @@ class ValidatingAdmissionPolicyBinding(PolicyBinding):
 
 def in_force(
     policies: tuple[AdmissionPolicy, ...], bindings: tuple[PolicyBinding, ...]
-) -> Iterator[tuple[AdmissionPolicy, Webhook, MatchConstraints]]:
-    """The policies that are bound and may refuse or change something, each with its binding's scope."""
+) -> Iterator[tuple[AdmissionPolicy, PolicyBinding]]:
+    """The policies that are bound and may refuse or change something, each with its binding."""
     known = {item.name: item for item in policies}
     for binding in bindings:
         policy = known.get(binding.spec.policy_name)
         if policy is not None and not binding.refuses_nothing:
-            yield policy, policy.as_webhook, binding.spec.match_resources
+            yield policy, binding

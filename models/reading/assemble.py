@@ -7,6 +7,7 @@ from itertools import chain
 
 from models.admission.chain import Admission, is_new
 from models.admission.pods import merge_label_keys
+from models.admission.policies import newer_than_pods
 from models.controllers.apply import not_anywhere, second_ones
 from models.controllers.expand import expand, new_claims
 from models.controllers.replicas import with_templates
@@ -101,6 +102,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             *_bound_to_nowhere(found),
             *admission.notes,
             *admission.unknowns(),
+            *newer_than_pods(found),
         ),
     )
 

@@ -1,0 +1,100 @@
+"""Webhooks and policies: the objects that they are asked about, and which of them have not seen the pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from models.admission.evidence import LONG_AGO, Whose, described, workload_of
+from models.controllers.owners import is_live
+from models.objects.base import ClusterObject
+from models.objects.pod import Pod
+from models.objects.webhooks import MatchConstraints, Webhook, in_force
+from models.snapshot import Snapshot
+
+_EVERYTHING = MatchConstraints()
+
+
+class Asked(NamedTuple):
+    """A webhook or a policy in force, where its binding puts it, and since when."""
+
+    kind: str
+    name: str
+    webhook: Webhook
+    scope: MatchConstraints = _EVERYTHING
+    since: datetime = LONG_AGO
+
+    @property
+    def does(self) -> str:
+        """What it may do to objects."""
+        words = {"MutatingWebhookConfiguration": "change or refuse", "MutatingAdmissionPolicy": "change"}
+        return words.get(self.kind, "refuse")
+
+    def covers(self, group: str, resource: str, operation: str) -> bool:
+        """Whether it is asked about such requests."""
+        scoped = [self.scope.resource_rules] if self.scope.resource_rules else []
+        rules = [self.webhook.rules, *scoped]
+        return all(any(rule.covers(group, resource, operation) for rule in some) for some in rules)
+
+    def reads(self, namespace: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels in a namespace with those is among its own."""
+        bound = Webhook(
+            namespace_selector=self.scope.namespace_selector, object_selector=self.scope.object_selector
+        )
+        return self.webhook.reads(namespace, labels) and bound.reads(namespace, labels)
+
+
+def asked(found: Snapshot) -> Iterator[Asked]:
+    """Every webhook and every policy in force."""
+    for item in (*found.mutating_webhooks, *found.validating_webhooks):
+        yield from (Asked(item.kind, item.name, one, since=_created(item)) for one in item.webhooks)
+    for policies, bindings in (
+        (found.mutating_policies, found.mutating_policy_bindings),
+        (found.validating_policies, found.validating_policy_bindings),
+    ):
+        for policy, binding in in_force(policies, bindings):
+            since = max(_created(policy), _created(binding))
+            yield Asked(policy.kind, policy.name, policy.as_webhook, binding.spec.match_resources, since)
+
+
+def labels_of_namespace(name: str, *found: Snapshot) -> Mapping[str, str]:
+    """Its labels; one that is not known has its name."""
+    known = (item.metadata.labels for each in found for item in each.namespaces if item.name == name)
+    return next(known, {"kubernetes.io/metadata.name": name})
+
+
+def newer_than_pods(found: Snapshot) -> Iterator[str]:
+    """A note for each that no pod of some workload has been through: it may not let another one in."""
+    in_question = [one for one in asked(found) if one.since > LONG_AGO and one.covers("", "pods", "CREATE")]
+    if not in_question:
+        return
+    tried = {(one.namespace, one.workload_kind, one.workload_name) for one in found.admitted_templates}
+    youngest = {whose: pod for whose, pod in _youngest(found).items() if whose not in tried}
+    namespaces = {pod.namespace: labels_of_namespace(pod.namespace, found) for pod in youngest.values()}
+    for one in in_question:
+        whose = [
+            described(owner)
+            for owner, pod in youngest.items()
+            if _created(pod) < one.since and one.reads(namespaces[pod.namespace], pod.metadata.labels)
+        ]
+        if whose:
+            more = f" and of {len(whose) - 1} more" if len(whose) > 1 else ""
+            yield (
+                f"{one.kind} {one.name} is newer than the pods of {whose[0]}{more}, and may {one.does} "
+                "the next ones: not evaluated here, --server-dry-run asks the API server"
+            )
+
+
+def _youngest(found: Snapshot) -> dict[Whose, Pod]:
+    youngest: dict[Whose, Pod] = {}
+    for pod in found.pods:
+        if pod.metadata.controller is not None and pod.metadata.creation_timestamp and is_live(pod):
+            whose = workload_of(pod)
+            if whose not in youngest or _created(youngest[whose]) < _created(pod):
+                youngest[whose] = pod
+    return youngest
+
+
+def _created(item: ClusterObject | Pod) -> datetime:
+    return item.metadata.creation_timestamp or LONG_AGO
