@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 from models.admission.evidence import LONG_AGO, Whose, described, workload_of
-from models.controllers.owners import is_live
 from models.objects.base import ClusterObject
 from models.objects.pod import Pod
 from models.objects.webhooks import MatchConstraints, Webhook, in_force
@@ -89,7 +88,7 @@ def newer_than_pods(found: Snapshot) -> Iterator[str]:
 def _youngest(found: Snapshot) -> dict[Whose, Pod]:
     youngest: dict[Whose, Pod] = {}
     for pod in found.pods:
-        if pod.metadata.controller is not None and pod.metadata.creation_timestamp and is_live(pod):
+        if pod.metadata.controller is not None and pod.metadata.creation_timestamp and not pod.is_finished:
             whose = workload_of(pod)
             if whose not in youngest or _created(youngest[whose]) < _created(pod):
                 youngest[whose] = pod
