@@ -326,6 +326,6 @@ class Namespace(ClusterObject):
 class PriorityClass(ClusterObject):
     """A named priority."""
 
-    value: int = Field(ge=LEAST_INT32, le=MOST_INT32)
+    value: int = Field(default=0, ge=LEAST_INT32, le=MOST_INT32)
     global_default: bool = False
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"

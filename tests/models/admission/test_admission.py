@@ -298,3 +298,9 @@ def test_a_pod_with_a_priority_is_refused_where_all_classes_are_known() -> None:
 def _template(priority_class: str) -> Object:
     made = new_pod(priorityClassName=priority_class)
     return {"metadata": {"labels": {"a": "b"}}, "spec": made["spec"]}
+
+
+def test_a_priority_class_without_a_value_has_none() -> None:
+    """As the API server stores it: 0."""
+    plain = {"kind": "PriorityClass", "metadata": {"name": "plain"}}
+    assert admitted(new_pod(priorityClassName="plain"), plain).spec.priority == 0
