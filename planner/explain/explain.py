@@ -59,6 +59,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
                 *cluster.notes,
                 *static.problem.notes,
                 *_placed(static, wanted or set()),
+                *_making_room(static, wanted),
                 *_stopped(stop_event),
                 *notes_of(contradicted),
                 *unreached(static.problem.cluster, items),
@@ -66,6 +67,19 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
             *((_CUT,) if cut else ()),
         ),
     )
+
+
+def _making_room(static: AtRest, wanted: set[str] | None) -> Iterator[str]:
+    """A note for each pod that has preempted others which have not ended yet."""
+    pods = static.problem.pods
+    for pod in (pods[number] for number in static.left):
+        node = pod.status.nominated_node_name
+        if not node or not (wanted is None or pod.key in wanted):
+            continue
+        ending = sum(one.node_name == node and one.is_terminating for one in static.problem.cluster.pods)
+        if ending:
+            what = "1 pod is" if ending == 1 else f"{ending} pods are"
+            yield f"{pod.key} has been promised room on {node}, where {what} terminating: it waits for that"
 
 
 def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:

@@ -128,6 +128,15 @@ def test_a_promised_node_is_tried_first() -> None:
     assert {fix.node for fix in found.fixes if fix.changes[0].action == "ScheduleAnyway"} == {"b"}
 
 
+def test_a_pod_that_waits_for_those_it_preempted_is_said_to() -> None:
+    """The node is promised, the pods on it are terminating; without them there is nothing to wait for."""
+    for gone in (True, False):
+        there = pod("old", on="a", cpu="4", gone=gone)
+        found = explain(cluster(node("a", cpu="4"), there, pod("new", cpu="4", nominated="a")))
+        waits = "default/new has been promised room on a, where 1 pod is terminating: it waits for that"
+        assert (waits in found.notes) is gone
+
+
 def test_pods_alike_are_explained_once() -> None:
     """Two replicas of one template share an explanation."""
     found = only(node("a", cordoned=True), *(pod(f"web-{n}", owner="ReplicaSet/web") for n in range(3)))
