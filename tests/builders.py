@@ -26,6 +26,7 @@ _METADATA = {
     "uid": "uid",
     "created": "creationTimestamp",
     "annotations": "annotations",
+    "generation": "generation",
 }
 _STATUS = {
     "phase": "phase",

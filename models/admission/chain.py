@@ -7,11 +7,21 @@ DefaultTolerationSeconds is done where pods are made.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from models.admission.difference import difference
-from models.admission.evidence import LONG_AGO, Mutation, Whose, described, examples, mutation, workload_of
+from models.admission.evidence import (
+    LONG_AGO,
+    Example,
+    Mutation,
+    Whose,
+    described,
+    examples,
+    mutation,
+    resized_to,
+    workload_of,
+)
 from models.admission.limits import defaulted, invalid, out_of_bounds
 from models.admission.namespaces import shown_selectors, shown_tolerations
 from models.admission.pod_security import violations
@@ -46,19 +56,39 @@ class Admission:
         self._mutations: dict[Whose, Mutation] = {}
         self.notes: list[str] = []
         newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
-        for whose, (template, pod) in examples(cluster).items():
+        known = examples(cluster)
+        for whose, example in known.items():
+            pod, template = example.pod, example.template
             if self._insecure(pod.namespace, template) and not self._insecure(pod.namespace, pod.spec):
                 # Something makes pods of this namespace secure that are not so by their template.
                 self._enforcing.pop(pod.namespace, None)
             older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
             expected, _ = self._filled(pod.namespace, template)
-            if found := mutation(expected, pod.spec, requests=not older):
+            if found := mutation(expected, pod.spec, requests=not (older or example.is_resized)):
                 self._mutations[whose] = found
                 self.notes.append(f"pods of {described(whose)} are not as their template has them: {found}")
         self._refusals: dict[Whose, str] = {}
         self._admitted: set[Whose] = set()
         for tried in cluster.admitted_templates:
             self._learn(tried)
+        for whose, example in known.items():
+            self.notes += self._resized(whose, example, newest)
+
+    def _resized(self, whose: Whose, example: Example, newest: Mapping[str, datetime]) -> Iterator[str]:
+        """A note where pods of a workload do not ask for what the next one will, as they were resized."""
+        if not example.resized:
+            return
+        spec, _ = self._filled(whose[0], example.template)
+        if (seen := self._mutations.get(whose)) is not None:
+            spec = seen.applied(spec)
+        for pod in example.resized:
+            older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
+            if not older and (found := resized_to(spec, pod)):
+                yield (
+                    f"pods of {described(whose)} were resized in place, by their generation "
+                    f"({pod.name}: {found}): their replacements are made from the template"
+                )
+                return
 
     def _learn(self, item: AdmittedTemplate) -> None:
         """Take what the API server itself has said for what it will say to all pods of a template."""

@@ -3,6 +3,7 @@
 Mutating webhooks and policies leave no other trace that is read here.  What they do to the pods of a workload
 is taken from the youngest pod that its present template has made, and done to the next one, too: containers,
 requests and limits, tolerations, node selector, scheduler.  A request that the new template changes is kept.
+The requests of a pod that was resized in place say nothing about those of the next one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -71,8 +72,7 @@ class Mutation:
     def _parts(self) -> Iterator[str]:
         yield from (f"container {item.name} is added" for side in _SIDES for item in self.added[side])
         for name, (expected, seen) in self.resources.items():
-            for resource, before, now in _changes(expected.defaulted, seen.defaulted):
-                yield f"{name} requests {now or 'nothing'} of {resource} instead of {before or 'nothing'}"
+            yield from _other_requests(name, expected, seen)
             for resource, before, now in _changes(expected.limits, seen.limits):
                 yield f"the {resource} limit of {name} is {now or 'none'} instead of {before or 'none'}"
         yield from (f"{item.key or 'everything'} is tolerated" for item in self.tolerations)
@@ -107,6 +107,11 @@ class Mutation:
             for side in ("requests", "limits")
         }
         return container.model_copy(update={"resources": container.resources.model_copy(update=update)})
+
+
+def _other_requests(name: str, expected: ResourceRequirements, seen: ResourceRequirements) -> Iterator[str]:
+    for resource, before, now in _changes(expected.defaulted, seen.defaulted):
+        yield f"{name} requests {now or 'nothing'} of {resource} instead of {before or 'nothing'}"
 
 
 def _changes(expected: Mapping[str, int], seen: Mapping[str, int]) -> Iterator[tuple[str, str, str]]:
@@ -157,6 +162,15 @@ def _asked(resources: ResourceRequirements) -> object:
     return resources.defaulted, resources.limits
 
 
+def resized_to(expected: PodSpec, pod: Pod) -> str:
+    """In words what the containers of a resized pod request instead of what the next pod will."""
+    known = {item.name: item.resources for side in _SIDES for item in getattr(expected, side)}
+    now = (item for side in _SIDES for item in getattr(pod.spec, side) if item.name in known)
+    return "; ".join(
+        words for item in now for words in _other_requests(item.name, known[item.name], item.resources)
+    )
+
+
 def same_requests(one: PodSpec, other: PodSpec) -> bool:
     """Whether two specs ask for the same of a node."""
     return _requests(one) == _requests(other)
@@ -167,20 +181,47 @@ def _requests(spec: PodSpec) -> object:
     return asked, spec.overhead, spec.resources
 
 
-def examples(cluster: Snapshot) -> dict[Whose, tuple[PodSpec, Pod]]:
-    """For every workload its template's spec, and the youngest pod that this template has made."""
+@dataclass(slots=True)
+class Example:
+    """The spec of a workload's template, and pods that it has made."""
+
+    template: PodSpec
+    pod: Pod
+    """The youngest; where some are known not to be resized in place, the youngest of these."""
+    is_resized: bool
+    """Whether that one may be."""
+    resized: list[Pod] = field(default_factory=list)
+    """All that may be."""
+
+    def add(self, pod: Pod, *, is_resized: bool) -> None:
+        """Take another pod of the template into account."""
+        if is_resized:
+            self.resized.append(pod)
+        if (not is_resized, _created(pod)) > (not self.is_resized, _created(self.pod)):
+            self.pod, self.is_resized = pod, is_resized
+
+
+def _created(pod: Pod) -> datetime:
+    return pod.metadata.creation_timestamp or LONG_AGO
+
+
+def examples(cluster: Snapshot) -> dict[Whose, Example]:
+    """For every workload its template's spec, and what pods this template has made."""
     templates = dict(_templates(cluster))
-    found: dict[Whose, tuple[PodSpec, Pod]] = {}
+    found: dict[Whose, Example] = {}
     for pod in cluster.pods:
-        owner, created = pod.metadata.controller, pod.metadata.creation_timestamp
-        if owner is None or created is None or pod.is_finished:
+        owner = pod.metadata.controller
+        if owner is None or pod.metadata.creation_timestamp is None or pod.is_finished:
             continue
         spec, revision = templates.get((pod.namespace, owner.kind, owner.name), (None, ""))
         if spec is None or (revision and pod.metadata.labels.get(_REVISION) != revision):
             continue
-        whose = workload_of(pod)
-        if whose not in found or created > (found[whose][1].metadata.creation_timestamp or LONG_AGO):
-            found[whose] = spec, pod
+        whose, is_resized = workload_of(pod), pod.may_be_resized(spec)
+        known = found.get(whose)
+        if known is None:
+            found[whose] = Example(spec, pod, is_resized, [pod] if is_resized else [])
+        else:
+            known.add(pod, is_resized=is_resized)
     return found
 
 

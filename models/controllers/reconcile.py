@@ -28,7 +28,8 @@ def reconcile(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
 
     `gone` are pods that have just left it: as many of them as their controllers want come back, as
     they were, and not as the template has them. What admission added to them would be added again.
-    Gates and node affinity, which may have changed since, are the template's.
+    Gates and node affinity, which may have changed since, are the template's, and so are the requests of
+    pods that were resized in place.
     """
     with collector_paused():
         added = expand(cluster)
@@ -95,11 +96,14 @@ class _Returning:
     def _spec_of(self, old: Pod, template: PodSpec | None) -> PodSpec:
         """The spec before the pod had a node; pods that share all its parts share the whole."""
         parts = tuple([id(value) for name, value in old.spec.__dict__.items() if name != "node_name"])
-        of_template = None if template is None else (template.scheduling_gates, id(template.affinity))
+        of_template: object = None
+        if template is not None:
+            resized = id(template.containers) if old.may_be_resized(template) else None
+            of_template = template.scheduling_gates, id(template.affinity), resized
         found = self._specs.get((of_template, parts))
         if found is None:
             ungated = old.spec.model_copy(update={"scheduling_gates": ()})
-            found = self._specs[of_template, parts] = made_again(old.spec, template or ungated)
+            found = self._specs[of_template, parts] = made_again(old, template or ungated)
         return found
 
     def _makes_pods(self, pod: Pod, workload: Workload) -> bool:
@@ -142,6 +146,7 @@ def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
             "uid": stand_in_uid("Pod", f"{old.namespace}/{name}"),
             "annotations": annotations,
             "creation_timestamp": None,
+            "generation": 0,
             "deletion_timestamp": None,
         }
     )

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from models.admission.pods import add_default_tolerations, merge_label_keys
 from models.objects.affinity import Affinity
-from models.objects.base import NamespacedObject, ObjectMeta, OwnerReference
+from models.objects.base import NamespacedObject, OwnerReference
+from models.objects.containers import Container
 from models.objects.custom_workload import is_custom
-from models.objects.pod import Pod, PodSpec, PodTemplateSpec
+from models.objects.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
 
 # Kubernetes leaves out vowels and what looks like another sign.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -29,7 +30,7 @@ def new_pod(
     spec: PodSpec | None = None,
 ) -> Pod:
     """A Pending pod from the template, or with another spec in place of the template's."""
-    metadata = ObjectMeta(
+    metadata = PodMeta(
         name=name,
         namespace=owner.namespace,
         uid=stand_in_uid("Pod", f"{owner.namespace}/{name}"),
@@ -42,18 +43,37 @@ def new_pod(
     return merge_label_keys(pod)
 
 
-def made_again(old: PodSpec, template: PodSpec) -> PodSpec:
+def made_again(pod: Pod, template: PodSpec) -> PodSpec:
     """The spec of the next pod in the place of one, before it has a node.
 
     It is as the old one was, with what admission added.  Gates and node affinity are the template's:
-    they may have been taken off and narrowed while a gate held the pod, or a pin its template.
+    they may have been taken off and narrowed while a gate held the pod, or a pin its template.  So are
+    the requests of a pod that was resized in place, before admission adds to them.
     """
+    old = with_requests_of(template, pod.spec) if pod.may_be_resized(template) else pod.spec
     affinity, wanted = old.affinity, template.affinity
     on_nodes = None if wanted is None else wanted.node_affinity
     if on_nodes != (None if affinity is None else affinity.node_affinity):
         affinity = (affinity or Affinity()).model_copy(update={"node_affinity": on_nodes})
     gates = template.scheduling_gates
     return old.model_copy(update={"node_name": None, "scheduling_gates": gates, "affinity": affinity})
+
+
+def with_requests_of(template: PodSpec, old: PodSpec) -> PodSpec:
+    """The spec with the resources that its containers have in a template; others keep theirs."""
+    known = {item.name: item for item in (*template.init_containers, *template.containers)}
+
+    def sized(container: Container) -> Container:
+        found = known.get(container.name, container).resources
+        defaulted = found.model_copy(update={"requests": found.defaulted})
+        return container.model_copy(update={"resources": defaulted})
+
+    update: dict[str, object] = {
+        "containers": tuple(map(sized, old.containers)),
+        "init_containers": tuple(map(sized, old.init_containers)),
+        "resources": template.resources,
+    }
+    return old.model_copy(update=update)
 
 
 def another(pod: Pod, name: str) -> Pod:

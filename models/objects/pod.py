@@ -201,9 +201,19 @@ class PodStatus(KubeModel):
     allocated_resources: ResourceList = Field(default_factory=dict)
 
 
+class PodMeta(ObjectMeta):
+    """The metadata of a pod: since 1.33 its generation is 1, and goes up with every change of its spec.
+
+    Binding is none; a gate that is removed, another image and a resize in place are.
+    """
+
+    generation: int = 0
+
+
 class Pod(NamespacedObject):
     """One pod, running, pending, or made by the planner from a workload's template."""
 
+    metadata: PodMeta
     spec: Annotated[PodSpec, _ParsedBefore()]
     status: PodStatus = Field(default_factory=PodStatus)
 
@@ -305,6 +315,14 @@ class Pod(NamespacedObject):
         """Whether its node has refused the resources that its spec asks for now."""
         pending = (item for item in self.status.conditions if item.type == "PodResizePending")
         return any(item.reason == "Infeasible" for item in pending)
+
+    def may_be_resized(self, template: PodSpec) -> bool:
+        """Whether its spec was changed since it was made from a template, as a resize in place does.
+
+        Gates that were removed are no resize; other changes cannot be told from one.
+        """
+        changes = self.metadata.generation - 1
+        return changes > 0 and changes > len(template.scheduling_gates) - len(self.spec.scheduling_gates)
 
     @property
     def has_scratch_data(self) -> bool:

@@ -21,6 +21,7 @@ from models.controllers.jobs import replaces_ended_only, wanted_of
 from models.controllers.owners import ByController, Workloads, is_live
 from models.controllers.replicas import emptied
 from models.controllers.templates import stand_in_uid
+from models.objects.base import OwnerReference
 from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod
 from models.objects.workload import (
@@ -34,7 +35,7 @@ from models.objects.workload import (
 )
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
-from planner.eviction.replacements import ReplacementAdmission, Replacements
+from planner.eviction.replacements import RESIZED, ReplacementAdmission, Replacements
 from planner.problem.problem import Problem
 
 GONE = "whose controller is gone"
@@ -81,10 +82,14 @@ class Controllers:
         owner = self._problem.templates[number].owner
         if self._of_template[number] or owner is None:
             return self._of_template[number]
+        found = self._problem.pods[pod]
+        return self._why_not_by_kind(found, owner) or (RESIZED if self._admission.is_resized(found) else "")
+
+    def _why_not_by_kind(self, pod: Pod, owner: OwnerReference) -> str:
         if is_of_job(owner):
-            return self._why_not_of_job(self._problem.pods[pod])
+            return self._why_not_of_job(pod)
         # Called for tens of thousands of pods, most of them of ReplicaSets.
-        return self._ordinals.why_not(self._problem.pods[pod]) if owner.kind == "StatefulSet" else ""
+        return self._ordinals.why_not(pod) if owner.kind == "StatefulSet" else ""
 
     def is_made_again(self, pod: int) -> bool:
         """Whether the pod has a controller that still exists and makes pods."""

@@ -15,9 +15,9 @@ from models.admission.pod_security import ENFORCE
 from models.admission.pods import Priorities
 from models.controllers.owners import Workloads
 from models.controllers.stateful import REVISION_LABEL
-from models.controllers.templates import made_again, new_pod, usable
+from models.controllers.templates import made_again, new_pod, usable, with_requests_of
 from models.objects.base import NamespacedObject
-from models.objects.pod import Pod, PodStatus
+from models.objects.pod import Pod, PodStatus, PodTemplateSpec
 from models.objects.workload import StatefulSet
 from planner.problem.problem import Problem
 from planner.problem.quotas import EXCEEDED, Quotas
@@ -25,6 +25,7 @@ from planner.problem.quotas import EXCEEDED, Quotas
 REFUSED = "whose replacement the API server would refuse"
 CONTENDED = "whose replacement would compete with other pods for a ResourceQuota"
 DIFFERS = "whose replacement would request something else, as LimitRange has it"
+RESIZED = "whose replacement would request what the template has, not what it was resized to"
 
 
 class ReplacementAdmission:
@@ -80,7 +81,24 @@ class ReplacementAdmission:
             return ""
         if made.refusal:
             return REFUSED
-        return "" if same_requests(made.spec, pod.spec) else DIFFERS
+        return "" if same_requests(made.spec, pod.spec) or self._may_be_resized(pod) else DIFFERS
+
+    def is_resized(self, pod: Pod) -> bool:
+        """Whether the next pod requests something else, as this one was resized in place."""
+        made = self.instead_of_resized(pod)
+        return made is not None and not same_requests(made.spec, pod.spec)
+
+    def instead_of_resized(self, pod: Pod) -> Pod | None:
+        """What the API server makes of the next pod, where this one may have been resized in place."""
+        return self._made_for(pod) if self._may_be_resized(pod) else None
+
+    def _may_be_resized(self, pod: Pod) -> bool:
+        template = self._template_of(pod)
+        return template is not None and template.spec is not None and pod.may_be_resized(template.spec)
+
+    def _template_of(self, pod: Pod) -> PodTemplateSpec | None:
+        owner = self._workloads.controller_of(pod)
+        return None if owner is None else usable(owner.spec.template)
 
     def refusal(self, pod: Pod) -> str:
         """What the API server would say of the next pod, quotas aside; empty where it takes it."""
@@ -89,10 +107,12 @@ class ReplacementAdmission:
 
     def _next(self, pod: Pod) -> Pod | None:
         """What the API server makes of the next pod; None where nothing says that it would be another one."""
-        if not (pod.namespace in self._limited or self._names_what_is_gone(pod)):
-            return None
-        owner = self._workloads.controller_of(pod)
-        template = None if owner is None else usable(owner.spec.template)
+        known = pod.namespace in self._limited or self._names_what_is_gone(pod)
+        return self._made_for(pod) if known else None
+
+    def _made_for(self, pod: Pod) -> Pod | None:
+        """What the API server makes of the next pod of this one's controller; None without a template."""
+        owner, template = self._workloads.controller_of(pod), self._template_of(pod)
         if owner is None or template is None:
             return None
         whose = owner.kind, owner.key
@@ -122,9 +142,11 @@ class Replacements:
         template = None if owner is None else usable(owner.spec.template)
         if template is None or template.spec is None or _is_of_other_revision(owner, pod):
             return None
-        spec, line = made_again(pod.spec, template.spec), self._admission.refusal(pod)
+        spec, line = made_again(pod, template.spec), self._admission.refusal(pod)
+        if (made := self._admission.instead_of_resized(pod)) is not None:
+            spec = with_requests_of(made.spec, spec)
         same = (spec.affinity, spec.scheduling_gates) == (pod.spec.affinity, pod.spec.scheduling_gates)
-        if same and not line:
+        if same and same_requests(spec, pod.spec) and not line:
             return None
         other = pod.model_copy(update={"spec": spec, "status": PodStatus()})
         return refused(other, line) if line else other

@@ -10,9 +10,8 @@ import numpy as np
 from models.controllers.replicas import HASH_LABEL
 from models.controllers.stateful import REVISION_LABEL
 from models.objects.affinity import PodAffinity, PodAffinityTerm
-from models.objects.base import ObjectMeta
 from models.objects.containers import Container
-from models.objects.pod import Pod, PodSpec
+from models.objects.pod import Pod, PodMeta, PodSpec
 from models.objects.selectors import LabelSelector
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
@@ -150,7 +149,7 @@ def _peer(case: PendingCase, terms: tuple[PodAffinityTerm, ...], node: int) -> P
         name += "-2"
     return Pod(
         api_version="v1",
-        metadata=ObjectMeta(name=name, namespace=namespaces[0], labels=labels),
+        metadata=PodMeta(name=name, namespace=namespaces[0], labels=labels),
         spec=PodSpec(containers=(Container(name="main"),), node_name=case.problem.nodes.names[node]),
     )
 
