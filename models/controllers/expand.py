@@ -8,7 +8,12 @@ from typing import NamedTuple
 from models.controllers.daemons import pods_of_daemon_set
 from models.controllers.jobs import pods_of_job
 from models.controllers.owners import ByController
-from models.controllers.replicas import newest_of, pods_of_deployment, pods_of_replicas, stand_in_replica_set
+from models.controllers.replicas import (
+    is_paused_from_the_start,
+    pods_of_deployment,
+    pods_of_replicas,
+    stand_in_replica_set,
+)
 from models.controllers.stateful import claims_of, pods_of_stateful_set
 from models.controllers.templates import usable
 from models.errors import InputError
@@ -72,13 +77,22 @@ def _asked(cluster: Snapshot) -> Iterator[tuple[str, str, str, int, PodTemplateS
 
 
 def _stand_ins(cluster: Snapshot) -> Iterator[ReplicaSet]:
-    """A ReplicaSet for each Deployment that has a usable template and none yet."""
+    """A ReplicaSet for each Deployment that has a usable template and none yet, and is not paused."""
     sets = ByController(cluster.replica_sets)
     for deployment in cluster.deployments:
-        if newest_of(sets.of(deployment)) is None:
+        own = sets.of(deployment)
+        if not own and not is_paused_from_the_start(deployment, own):
             stand_in = stand_in_replica_set(deployment)
             if stand_in is not None:
                 yield stand_in
+
+
+def idle(cluster: Snapshot) -> Iterator[str]:
+    """A note for each workload for which no controller of Kubernetes makes pods, whatever it asks for."""
+    sets = ByController(cluster.replica_sets)
+    for deployment in cluster.deployments:
+        if is_paused_from_the_start(deployment, sets.of(deployment)) and deployment.spec.replicas:
+            yield f"Deployment {deployment.key} is paused and has no ReplicaSet: no pods are made for it"
 
 
 def _new_pods(cluster: Snapshot, stand_ins: tuple[ReplicaSet, ...]) -> Iterator[NewPod]:

@@ -56,7 +56,7 @@ def pods_of_replicas(
 def pods_of_deployment(
     deployment: Deployment, sets: Sequence[ReplicaSet], pods: ByController[Pod], taken: set[str]
 ) -> Iterator[Pod]:
-    """The pods that a Deployment lacks, made by the newest of its ReplicaSets."""
+    """The pods that a Deployment lacks, made by the newest of its ReplicaSets; of a paused one by all."""
     if is_between_sets(deployment, sets):
         # Argo Rollouts has said how many pods each is to have, and stays at that for as long as it likes.
         for replica_set in sets:
@@ -67,6 +67,9 @@ def pods_of_deployment(
     missing = deployment.spec.replicas - live
     if newest is None or missing <= 0:
         return
+    if deployment.spec.paused:
+        yield from islice(_of_paused(deployment, sets, pods, taken), missing)
+        return
     template = usable(deployment.spec.template) or usable(newest.spec.template)
     if template is not None:
         labels = {deployment.hash_label: _hash_of(newest, deployment)}
@@ -75,6 +78,36 @@ def pods_of_deployment(
         yield first
         for name in islice(names, missing - 1):
             yield another(first, name)
+
+
+def _of_paused(
+    deployment: Deployment, sets: Sequence[ReplicaSet], pods: ByController[Pod], taken: set[str]
+) -> Iterator[Pod]:
+    """The pods that the ReplicaSets of a paused Deployment lack: they are scaled, and make what they made."""
+    active = [item for item in sets if item.spec.replicas] or [max(sets, key=_revision)]
+    active.sort(key=lambda item: -item.spec.replicas)
+    sizes = _grown([item.spec.replicas for item in active], deployment.spec.replicas)
+    for item, replicas in zip(active, sizes, strict=True):
+        template = usable(item.spec.template) or deployment.spec.template
+        spec = item.spec.model_copy(update={"replicas": replicas, "template": template})
+        yield from pods_of_replicas(item.model_copy(update={"spec": spec}), pods.of(item), taken)
+
+
+def _grown(sizes: Sequence[int], replicas: int) -> list[int]:
+    """So many replicas shared out in proportion, the largest first; what rounding leaves goes to that one."""
+    total = sum(sizes)
+    left, found = replicas - total, list(sizes)
+    for place, size in enumerate(sizes) if total and left > 0 else ():
+        more = min(left, (2 * size * replicas + total) // (2 * total) - size)
+        found[place] += more
+        left -= more
+    found[0] += left if left > 0 or len(sizes) == 1 else 0
+    return found
+
+
+def is_paused_from_the_start(deployment: Deployment, sets: Sequence[ReplicaSet]) -> bool:
+    """Whether a Deployment has no ReplicaSet and so no pods: none is made while it is paused."""
+    return deployment.spec.paused and not isinstance(deployment, Rollout) and not sets
 
 
 def with_templates(cluster: Snapshot) -> Iterator[Deployment]:

@@ -9,7 +9,7 @@ from models.admission.chain import Admission, is_new
 from models.admission.pods import merge_label_keys
 from models.admission.policies import newer_than_pods
 from models.controllers.apply import not_anywhere, second_ones
-from models.controllers.expand import expand, new_claims
+from models.controllers.expand import expand, idle, new_claims
 from models.controllers.replicas import with_templates
 from models.errors import InputError
 from models.objects.pod import Pod
@@ -100,6 +100,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             *second_ones(found, found),
             *_skipped(documents, found),
             *_bound_to_nowhere(found),
+            *idle(found),
             *admission.notes,
             *admission.unknowns(),
             *newer_than_pods(found),
