@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,9 @@ from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_
 from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
 from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
 from planner.documents.figures import Summary
+from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
+from planner.eviction.replacements import RESIZED
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock
 from planner.proof.effort import DRAWS_SHARE
@@ -200,3 +203,16 @@ def _notes(asked: _Asked, best: Outcome, with_descheduler: bool) -> Iterator[str
     yield from asked.runs.notes()
     if with_descheduler:
         yield from unmodelled(problem.cluster.descheduler_policy)
+        yield from _replaced_as_they_were(problem)
+
+
+def _replaced_as_they_were(problem: Problem) -> Iterator[str]:
+    """Notes about pods whose replacements are other ones; Descheduler's column makes them again unchanged."""
+    controllers = Controllers(problem, jobs=True)
+    reasons = Counter(map(controllers.why_not, np.flatnonzero(problem.node_of >= 0).tolist()))
+    for reason in (DEVICES, EPHEMERAL, RESIZED):
+        if pods := reasons[reason]:
+            yield (
+                f"{pods} running pod{'' if pods == 1 else 's'} {reason}: "
+                "where Descheduler evicts such a pod, it is made again as it was"
+            )

@@ -50,6 +50,8 @@ CLONES_ROLLED_OUT = "of a CloneSet that is being rolled out"
 BETWEEN = "of an older ReplicaSet of a Rollout that is between two"
 #: The claim goes with the pod; the next pod has a claim of its own, which binds wherever that pod lands.
 EPHEMERAL = "with an ephemeral volume"
+#: The devices go back with the pod; which ones the next pod gets, and on which node, is not judged.
+DEVICES = "whose devices are not passed on to a replacement"
 #: The Job would survive the eviction, but moving pods of Jobs was not allowed.
 OF_JOB = "of a Job"
 JOB_FAILS = "of a Job that would not survive it"
@@ -175,7 +177,9 @@ class Controllers:
     def _why_none_of_template(self, number: int) -> str:
         pod = self._problem.templates[number].pod
         ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
-        return self._why_none(pod) or (EPHEMERAL if ephemeral else "") or self._admission.why_not(pod)
+        devices = bool(pod.spec.resource_claims) and self._problem.devices.go_with(pod)
+        own = (EPHEMERAL if ephemeral else "") or (DEVICES if devices else "")
+        return self._why_none(pod) or own or self._admission.why_not(pod)
 
     def _why_none(self, pod: Pod) -> str:
         """Why no pod of this pod's controller may be evicted, if so."""

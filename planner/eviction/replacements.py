@@ -146,6 +146,7 @@ class Replacements:
         if (made := self._admission.instead_of_resized(pod)) is not None:
             spec = with_requests_of(made.spec, spec)
         same = (spec.affinity, spec.scheduling_gates) == (pod.spec.affinity, pod.spec.scheduling_gates)
+        same = same and not pod.status.resource_claim_statuses
         if same and same_requests(spec, pod.spec) and not line:
             return None
         other = pod.model_copy(update={"spec": spec, "status": PodStatus()})

@@ -86,6 +86,13 @@ class DeviceClaims:
             if entry.claim is not None and entry.claim in self._claims
         ]
 
+    def go_with(self, pod: Pod) -> bool:
+        """Whether devices are given back when the pod goes: the claim was made for it, or is all its own."""
+        if any(entry.template is not None for entry in entries_of(pod)):
+            return True
+        users = [{user.uid for user in claim.status.reserved_for} for claim in self.claims(pod)]
+        return any(several == {pod.metadata.uid} for several in users)
+
     def unallocated(self, pod: Pod) -> Iterator[str]:
         """The claims of a pod, made or to be made, whose devices are not known, and why, in words.
 

@@ -266,6 +266,7 @@ class DrainRun:
                 *notes.not_made_again(problem, self._controllers, evicted),
                 *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
                 *job_notes.presumed(impacts),
+                *problem.devices.notes(doubled.pods[pod] for pod in simulation.waiting if pod in absent),
                 *notes.returned(doubled, simulation, found, self._numbers, self._replaced),
                 *((RESTLESS,) if found.restless else ()),
             ),

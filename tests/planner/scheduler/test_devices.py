@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from models import Cluster
-from planner import simulate, solve
+from planner import consolidate, drain, rebalance, simulate, solve
 from planner.documents.plan import Decision
-from tests.builders import Object, cluster, node, pod
+from planner.eviction.controllers import DEVICES
+from tests.builders import Object, cluster, node, pod, replica, scaled, spread
 
 GPU = "example.com/gpu"
 TAIL = "preemption: 0/{0} nodes are available: {0} Preemption is not helpful for scheduling."
@@ -243,3 +244,42 @@ def test_bound_pods_get_the_place_of_their_node() -> None:
         for version in ("1.34", "1.35")
     }
     assert found == {"1.34": ["n1", "n1"], "1.35": ["n1", "n2"]}
+
+
+def lopsided(*, made: bool, reserved: list[str] | None = None) -> Cluster:
+    """Two replicas in zone a that have to be a zone apart, with a claim each that holds it there, or one."""
+    entries = [{"name": "g", "resourceClaimTemplateName" if made else "resourceClaimName": "one"}]
+    found = scaled("ReplicaSet", "web", 2, resourceClaims=entries, spread=[spread()])
+    objects = [found]
+    for name in ("web-0", "web-1"):
+        item = replica(found, name, "n1", uid=name)
+        if made:
+            item["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": f"{name}-g"}]
+            owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": name, "controller": True}
+            objects.append(claim(f"{name}-g", "n1", reserved=[name], ownerReferences=[owner]))
+        objects.append(item)
+    if not made:
+        objects.append(claim("one", reserved=reserved or []))
+    template = {"kind": "ResourceClaimTemplate", "metadata": {"name": "one"}}
+    nodes = [node("n1", zone="a"), node("n2", zone="b")]
+    return cluster(*nodes, device_class(), {"apiVersion": "resource.k8s.io/v1", **template}, *objects)
+
+
+def test_a_replacement_gets_a_claim_of_its_own() -> None:
+    """Where its devices will be is not known: the old pod's claim does not keep it from other nodes."""
+    found = lopsided(made=True)
+    plan = drain(found, ["n1"])
+    (row,) = plan.pending
+    assert "undecided: the claim of ResourceClaimTemplate default/one is not allocated yet" in row.message
+    assert any("2 pending pods are left undecided, for devices are not judged" in note for note in plan.notes)
+    moves = rebalance(found)
+    assert (moves.steps, moves.stays) == ((), {DEVICES: 2})
+    assert {row.node: row.pod for row in consolidate(found).kept} == {"n1": "default/web-0"}
+
+
+@pytest.mark.parametrize(("reserved", "moved"), [(["web-0", "web-1"], 1), (["web-0"], 1), ([], 1)])
+def test_a_claim_that_others_use_stays_allocated(reserved: list[str], moved: int) -> None:
+    """One that is reserved for nobody else is given back: that pod stays, and another one moves."""
+    plan = rebalance(lopsided(made=False, reserved=reserved))
+    assert len(plan.steps) == moved
+    assert [step.pod for step in plan.steps] != ["default/web-0"] or reserved != ["web-0"]
