@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from models.controllers.daemons import pods_of_daemon_set
-from models.controllers.jobs import pods_of_job
+from models.controllers.jobs import managed_elsewhere, pods_of_job
 from models.controllers.owners import ByController
 from models.controllers.replicas import (
     is_paused_from_the_start,
@@ -93,6 +93,7 @@ def idle(cluster: Snapshot) -> Iterator[str]:
     for deployment in cluster.deployments:
         if is_paused_from_the_start(deployment, sets.of(deployment)) and deployment.spec.replicas:
             yield f"Deployment {deployment.key} is paused and has no ReplicaSet: no pods are made for it"
+    yield from managed_elsewhere(cluster.jobs)
 
 
 def _new_pods(cluster: Snapshot, stand_ins: tuple[ReplicaSet, ...]) -> Iterator[NewPod]:

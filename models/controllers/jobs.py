@@ -1,7 +1,7 @@
 """Jobs: pods that run to their end, and what their failures count for."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from models.controllers.owners import is_live
@@ -33,13 +33,20 @@ def pods_of_job(job: Job, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]
 
 def wanted_of(job: Job, pods: Sequence[Pod]) -> int:
     """How many pods should be running."""
-    if job.is_finished or job.spec.suspend:
+    if job.is_finished or job.spec.suspend or job.is_managed_elsewhere:
         return 0
     succeeded = succeeded_of(job, pods)
     completions = job.spec.wanted_completions
     if completions is None:
         return 0 if succeeded else job.spec.parallelism
     return min(job.spec.parallelism, completions - succeeded)
+
+
+def managed_elsewhere(jobs: Iterable[Job]) -> Iterator[str]:
+    """A note for each Job for which another controller may make pods, here or in another cluster."""
+    for job in jobs:
+        if job.is_managed_elsewhere and not job.is_finished:
+            yield f"Job {job.key} is managed by {job.spec.managed_by}: no pods are made for it here"
 
 
 def succeeded_of(job: Job, pods: Sequence[Pod]) -> int:

@@ -129,6 +129,10 @@ class PodFailurePolicy(KubeModel):
     rules: tuple[PodFailureRule, ...] = ()
 
 
+#: What `spec.managedBy` of a Job names where it is not another controller.
+JOB_CONTROLLER = "kubernetes.io/job-controller"
+
+
 class JobSpec(KubeModel):
     """Pods that run to their end; without completions, any success ends the job."""
 
@@ -143,6 +147,7 @@ class JobSpec(KubeModel):
     pod_replacement_policy: Literal["TerminatingOrFailed", "Failed"] | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+    managed_by: str = ""
 
     @property
     def wanted_completions(self) -> int | None:
@@ -285,6 +290,11 @@ class Job(NamespacedObject):
 
     spec: JobSpec = Field(default_factory=JobSpec)
     status: JobStatus = Field(default_factory=JobStatus)
+
+    @property
+    def is_managed_elsewhere(self) -> bool:
+        """Whether another controller than Kubernetes' own acts on it, which may make no pods here."""
+        return self.spec.managed_by not in {"", JOB_CONTROLLER}
 
     @property
     def is_finished(self) -> bool:

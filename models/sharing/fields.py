@@ -76,6 +76,7 @@ _FIXED = {
     "kind",
     "kinds",
     "kubelet_version",
+    "managed_by",
     "match_label_keys",
     "medium",
     "min_pod_age",

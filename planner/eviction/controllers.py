@@ -56,6 +56,7 @@ DEVICES = "whose devices are not passed on to a replacement"
 OF_JOB = "of a Job"
 JOB_FAILS = "of a Job that would not survive it"
 JOB_UNKNOWN = "of a Job that was not read"
+JOB_ELSEWHERE = "of a Job that another controller manages"
 
 _Owner = tuple[str, str, str]
 _COUNTED = Deployment | ReplicaSet | ReplicationController
@@ -96,7 +97,11 @@ class Controllers:
     def is_made_again(self, pod: int) -> bool:
         """Whether the pod has a controller that still exists and makes pods."""
         found = self._problem.pods[pod]
-        return found.metadata.controller is not None and self._why_none(found) not in {GONE, DELETED}
+        return found.metadata.controller is not None and self._why_none(found) not in {
+            GONE,
+            DELETED,
+            JOB_ELSEWHERE,
+        }
 
     def is_wanted(self, pod: int) -> bool:
         """Whether its controller makes pods, and if that is a StatefulSet, one of its ordinal."""
@@ -195,7 +200,7 @@ class Controllers:
             return UNSEEN
         if self._live[pod.namespace, owner.kind, owner.name] > self._wanted(owner, above):
             return SURPLUS
-        return _rolled_out(owner)
+        return _by_another(owner)
 
     def _is_gone(self, pod: Pod) -> bool:
         """Whether the pod's controller is missing from a snapshot that would have it."""
@@ -226,6 +231,8 @@ class Controllers:
 
     def _wanted(self, owner: Workload, above: Workload | None) -> float:
         """The most pods a controller maintains; infinite where unknown, and for StatefulSets."""
+        if isinstance(owner, Job) and owner.is_managed_elsewhere:
+            return math.inf
         if isinstance(owner, Job):
             is_set = "parallelism" in owner.spec.model_fields_set or owner.is_finished or owner.spec.suspend
             return wanted_of(owner, self.jobs.pods_of(owner)) if is_set else math.inf
@@ -270,8 +277,10 @@ def _is_from_api_server(item: Workload) -> bool:
     return counted and item.metadata.uid not in ("", stand_in_uid(item.kind, item.key))
 
 
-def _rolled_out(owner: Workload) -> str:
-    """Why the next pod may be of another revision, where the controller itself says which pods have it."""
+def _by_another(owner: Workload) -> str:
+    """Why the next pod may be of another revision, as the controller itself says, or another's to make."""
+    if isinstance(owner, Job):
+        return JOB_ELSEWHERE if owner.is_managed_elsewhere else ""
     if isinstance(owner, CloneSet):
         return CLONES_ROLLED_OUT if owner.is_rolling else ""
     return ROLLED_OUT if isinstance(owner, DaemonSet) and owner.is_rolling else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from planner.eviction.controllers import DELETED, GONE, SURPLUS, UNSEEN, Controllers
+from planner.eviction.controllers import DELETED, GONE, JOB_ELSEWHERE, SURPLUS, UNSEEN, Controllers
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
 from planner.simulation.drain import held
@@ -30,7 +30,7 @@ def overridden(problem: Problem, evicted: Sequence[int]) -> Iterator[str]:
 
 def not_made_again(problem: Problem, controllers: Controllers, evicted: Sequence[int]) -> Iterator[str]:
     """Evicted pods that have a controller and do not come back all the same, or not soon, or otherwise."""
-    told = (GONE, DELETED, SURPLUS, UNSEEN, WAITS, OTHER_REVISION, NOT_WANTED)
+    told = (GONE, DELETED, JOB_ELSEWHERE, SURPLUS, UNSEEN, WAITS, OTHER_REVISION, NOT_WANTED)
     found: dict[str, list[int]] = {}
     for pod in evicted:
         found.setdefault(controllers.why_not(pod), []).append(pod)

@@ -37,7 +37,7 @@ class JobRun(PodRun):
     def _completions(self, succeeded: int) -> int | None:
         """How many pods are still to succeed; None where with the first that does no more are made."""
         spec = self.owner.spec
-        if spec.suspend or self.owner.is_finished:
+        if spec.suspend or self.owner.is_finished or self.owner.is_managed_elsewhere:
             return 0
         if spec.wanted_completions is None:
             return 0 if succeeded else None

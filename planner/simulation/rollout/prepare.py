@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from models import Cluster
 from models.controllers.apply import ROLLED_OUT, applied, kept_numbers, not_anywhere, second_ones
+from models.controllers.jobs import managed_elsewhere
 from models.controllers.owners import ByController
 from models.errors import InputError
 from models.objects.custom_workload import is_custom
@@ -91,6 +92,7 @@ def prepare(
         *not_played(manifests),
         *_paused(manifests),
         *_idle_jobs(after, manifests),
+        *managed_elsewhere(manifests.jobs),
         *unevaluated(cluster, manifests),
     )
     problem = plain.with_leaving(moving)

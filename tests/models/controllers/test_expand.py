@@ -220,6 +220,8 @@ def test_a_pending_daemon_pod_serves_its_node() -> None:
         ({"parallelism": 3, "completions": 5}, {"succeeded": 4}, 1),
         ({"parallelism": 3, "completions": 5}, {"succeeded": 5}, 0),
         ({"parallelism": 3, "suspend": True}, {}, 0),
+        ({"parallelism": 3, "managedBy": "kueue.x-k8s.io/multikueue"}, {}, 0),
+        ({"parallelism": 3, "managedBy": "kubernetes.io/job-controller"}, {}, 3),
         ({"parallelism": 3}, {"conditions": [{"type": "Complete", "status": "True"}]}, 0),
         ({"parallelism": 3}, {"conditions": [{"type": "Failed", "status": "False"}]}, 3),
     ],
@@ -230,6 +232,15 @@ def test_jobs(spec: Object, status: Object, count: int) -> None:
     made = new_pods(job)
     assert len(made) == count
     assert all(item.metadata.labels["batch.kubernetes.io/job-name"] == "sum" for item in made)
+
+
+def test_a_job_of_another_controller_is_named() -> None:
+    """Nothing here says whether and where it makes pods; of one that has ended there is nothing to say."""
+    item = workload("Job", "sums", parallelism=3, managedBy="kueue.x-k8s.io/multikueue")
+    note = "Job default/sums is managed by kueue.x-k8s.io/multikueue: no pods are made for it here"
+    assert Cluster.from_objects([item]).notes == (note,)
+    ended = {**item, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+    assert not Cluster.from_objects([ended]).notes
 
 
 def test_running_pods_of_a_job_count() -> None:

@@ -11,6 +11,7 @@ from planner.eviction.controllers import (
     EMPTIED,
     EPHEMERAL,
     GONE,
+    JOB_ELSEWHERE,
     ROLLED_OUT,
     SURPLUS,
     UNSEEN,
@@ -19,6 +20,7 @@ from planner.eviction.controllers import (
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
 from tests.builders import LONG_AGO, Object, cluster, node, pod, revision, scaled, spread, workload
+from tests.planner.eviction.jobs import job, of_job
 
 READY = [{"type": "Ready", "status": "True"}]
 UNREADY = [{"type": "Ready", "status": "False"}]
@@ -41,6 +43,16 @@ def stateful(replicas: int = 3, status: Object | None = None, **spec: Any) -> Ob
     """The StatefulSet w, without a template."""
     found = workload("StatefulSet", "w")
     return {**found, "spec": {**found["spec"], "replicas": replicas, **spec}, "status": status or {}}
+
+
+def test_a_job_of_another_controller() -> None:
+    """Whether that makes pods again is not known; where Kubernetes' own is named, it is as without."""
+    pods = [of_job(f"sums-{n}", "n1") for n in range(3)]
+    assert reasons(job(managedBy="example.com/mine"), *pods) == [JOB_ELSEWHERE] * 3
+    assert reasons(job(managedBy="kubernetes.io/job-controller"), *pods) == reasons(job(), *pods)
+    plan = drain(cluster(node("n1"), job(managedBy="example.com/mine"), *pods), ["n1"])
+    assert plan.after.pending == 0
+    assert any(JOB_ELSEWHERE in note for note in plan.notes)
 
 
 def test_an_ephemeral_volume_does_not_move_along() -> None:
