@@ -15,6 +15,7 @@ import numpy as np
 
 from planner.consolidate.bound import CostBound, cost_bound
 from planner.consolidate.catalogue import Catalogue, MachineType
+from planner.consolidate.loss import room_with_preemption
 from planner.consolidate.regions import cells, room_of
 from planner.consolidate.removable import Removable
 from planner.consolidate.setting import ConsolidationQuestion, Setting, named
@@ -74,7 +75,8 @@ def _useful(
 ) -> list[MachineType]:
     """The types that hold their DaemonSets' pods, and that no other type makes superfluous.
 
-    With `spare` a type whose DaemonSets ask for less than another's brings more of its room.
+    With `spare` a type whose DaemonSets ask for less than another's brings more of its room; with `survive`
+    so does one whose DaemonSets' pods may be preempted.
     """
     setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
     problem, machines = setting.problem, setting.machines
@@ -87,6 +89,8 @@ def _useful(
     rows = asked.any(axis=0)
     free = np.vstack([setting.trial.free()[rows], *holds])
     brings = np.vstack([free, -setting.trial.state.used[rows]]) if spare else free
+    if survive is not None:
+        brings = np.vstack([brings, room_with_preemption(problem)[rows]])
     keys = {found.rule.column.key for found in setting.trial.ledger.constraints} - {HOSTNAME}
     if survive not in (None, HOSTNAME):
         keys.add(survive)

@@ -42,14 +42,14 @@ class CarriedOut:
 class CarryingOut:
     """How layouts are carried out: with pins or without, and so many thousandths of all room free.
 
-    With `losses` a search has so many thousandths to spare when a domain is lost.
+    With `losses` a search has so many thousandths to spare when a domain is lost; None: what every plan has.
     """
 
     pins: bool
     thousandths: int
     meter: Meter
     losses: DomainLosses | None = None
-    to_spare: int = 0
+    to_spare: int | None = None
 
     def limits(self, setting: Setting, most_moves: int | None) -> PlanLimits:
         """The limits of a search in a setting."""

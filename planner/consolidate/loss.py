@@ -2,7 +2,8 @@
 
 A plan is judged by the simulation that `planner check --survive` makes.  Pods that preemption evicts in it
 are counted, too: what is made in their place finds no node.  A search knows less: that the nodes outside
-each domain have room for all pods that are made again, in sum of every resource.
+each domain have room for all pods that are made again, in sum of every resource.  Pods that go with their
+node, as those of DaemonSets, are not counted when they are preempted: no plan has to leave them their room.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from planner.eviction.jobs import LOST, JobDisruptions
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Codes, Mask
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
 from planner.scheduler.profile import profiles_of
 from planner.state.state import State
@@ -83,9 +84,12 @@ class DomainLosses:
                 pods = "1 pod finds" if loss.pods == 1 else f"{loss.pods} pods find"
                 yield f"when {self.key} {domain} is lost {pods} no node as the cluster is now; no more will"
 
-    def room(self, trial: TrialCluster, movable: Movable, added: Mask, thousandths: int) -> Reserve | None:
+    def room(
+        self, trial: TrialCluster, movable: Movable, added: Mask, thousandths: int | None
+    ) -> Reserve | None:
         """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
 
+        None is what every plan keeps to; else those that preemption may evict have room, too.
         Machines that are not added yet are none that have to stay.
         """
         problem = trial.problem
@@ -93,16 +97,17 @@ class DomainLosses:
         lost = [
             column.codes == column.code_of[domain]
             for domain, loss in self.of_domain.items()
-            if not loss.pods and self.all_come_again
+            if not loss.pods and self.all_come_again and not (self.evicted and thousandths is None)
         ]
         if not lost:
             return None
         state = State(problem)
         # What pods request beyond what their node has they may keep.
-        usable = np.maximum((1000 - thousandths) * problem.allocatable, 1000 * state.used)
+        usable = np.maximum((1000 - (thousandths or 0)) * problem.allocatable, 1000 * state.used)
         usable[trial.left_to_devices] = 1000 * PLENTY
         pods = _by_loss(problem, movable)
-        going, stays = state.load_of(pods.going), state.load_of(pods.staying)
+        keep_room = pods.going if thousandths is not None else _not_outranked(problem, pods.going)
+        going, stays = state.load_of(keep_room), state.load_of(pods.staying)
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
         needs = [1000 * (again + np.where(inside, 0, stays)).sum(axis=1) for inside in lost]
@@ -111,6 +116,10 @@ class DomainLosses:
             for row, need in zip(rows, needs, strict=True)
         ]
         return Reserve(np.concatenate(spare), np.concatenate(rows))
+
+    def may_need_less(self, problem: Problem) -> bool:
+        """Whether plans may do with less room than all running pods take: preemption evicts some of them."""
+        return bool(self.evicted) or _may_be_preempted(problem)
 
 
 _NONE = PodsWithoutNode(0, 0)
@@ -129,6 +138,41 @@ def _all_come_again(problem: Problem, movable: Movable) -> bool:
     cluster = problem.cluster
     gone = [problem.pods[pod] for pod in np.flatnonzero(movable.weights).tolist()]
     return len(without_pods(cluster, gone, returning=gone).pods) == len(cluster.pods)
+
+
+def _may_be_preempted(problem: Problem) -> bool:
+    """Whether some running pod that goes with its node may be preempted when a domain is lost."""
+    going = _going(problem)
+    return len(_not_outranked(problem, going)) < len(going)
+
+
+def room_with_preemption(problem: Problem) -> Ints:
+    """What every node has beside those pods that go with it and that no pod preempts."""
+    return problem.allocatable - State(problem).load_of(_not_outranked(problem, _going(problem)))
+
+
+def _going(problem: Problem) -> Codes:
+    running = np.flatnonzero(problem.node_of >= 0).tolist()
+    return np.array([pod for pod in running if goes_with_its_node(problem, pod)], np.intp)
+
+
+def _not_outranked(problem: Problem, pods: Codes) -> Codes:
+    """Those of some running pods that no pod preempts: a terminating pod has its room until it has ended."""
+    waiting = [
+        pod.priority
+        for number, pod in enumerate(problem.pods)
+        if pod.spec.preemption_policy != "Never"
+        and (problem.node_of[number] < 0 or _is_made_again(problem, number))
+    ]
+    if not waiting:
+        return pods
+    ends = np.array([problem.pods[pod].is_terminating for pod in pods.tolist()], bool)
+    return pods[ends | (problem.priorities[pods] >= max(waiting))]
+
+
+def _is_made_again(problem: Problem, pod: int) -> bool:
+    """Whether a controller makes a pod again on another node."""
+    return problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod)
 
 
 class _PodsByLoss(NamedTuple):
@@ -154,9 +198,9 @@ def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
         if job is not None and job.key in may_fail:
             # It may end with its Job, wherever it is.
             continue
-        found, goes = problem.pods[pod], goes_with_its_node(problem, pod)
-        if found.metadata.controller is not None and found.spec.scheduler_name in schedulers and not goes:
+        placed = problem.pods[pod].spec.scheduler_name in schedulers
+        if placed and _is_made_again(problem, pod):
             again.append(pod)
         elif not movable.weights[pod]:
-            (going if goes else stays).append(pod)
+            (going if goes_with_its_node(problem, pod) else stays).append(pod)
     return _PodsByLoss(*(np.array(pods, np.intp) for pods in (going, again, stays)))

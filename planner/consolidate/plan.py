@@ -152,13 +152,20 @@ class _Consolidation:
         """
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
         layout, best = self._cheapest(self._carrying(), max_moves, share)
-        for to_spare in effort.SURVIVAL_TO_SPARE if self._losses is not None else ():
+        for to_spare in self._to_spare():
             if UNSURVIVED not in {kept.reason for kept in best.emptied.given_back.values()}:
                 break
             share = meter.part(meter.left() / 2)
             found = self._cheapest(self._carrying(to_spare=to_spare), max_moves, share)[1]
             best = min(best, found, key=lambda one: one.key)
         return layout, best
+
+    def _to_spare(self) -> Iterator[int]:
+        """How many thousandths further searches have to spare."""
+        if self._losses is not None:
+            if self._losses.may_need_less(self._alone.problem):
+                yield 0
+            yield from effort.SURVIVAL_TO_SPARE
 
     def _cheapest(
         self, carrying: CarryingOut, max_moves: int | None, meter: Meter
@@ -186,7 +193,7 @@ class _Consolidation:
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
 
-    def _carrying(self, *, pins: bool = False, to_spare: int = 0) -> CarryingOut:
+    def _carrying(self, *, pins: bool = False, to_spare: int | None = None) -> CarryingOut:
         pins = pins or self._limits.pins
         return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
 

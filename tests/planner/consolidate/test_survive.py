@@ -11,11 +11,14 @@ import pytest
 from models import Cluster, InputError
 from planner import consolidate, survive
 from planner.consolidate.emptying import UNSURVIVED, deleted, moved
+from planner.consolidate.loss import DomainLosses
+from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.survival import Survival
 from tests import seeds
-from tests.builders import ZONE, cluster, node, pod
+from tests.builders import HOST, ZONE, cluster, node, pod
 from tests.planner.consolidate.drawn import Drawn, cases
+from tests.planner.consolidate.outranked import outranked
 
 
 def end_of(found: Cluster, plan: ConsolidationPlan) -> Cluster:
@@ -87,6 +90,42 @@ def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
             assert plan.cost.after == truth, case
             proved += 1
     assert proved
+
+
+def test_pods_of_a_daemon_set_are_preempted_for_those_that_come_again() -> None:
+    """What went wrong: n2 was proved necessary, where both pods of hi find a node by preempting another."""
+    objects = [node(name, cpu="2") for name in ("n0", "n1", "n2")]
+    objects += [pod(f"d-{n}", f"n{n}", app="d", cpu="1", owner="DaemonSet/d") for n in range(3)]
+    words = {"cpu": "1", "priority": 10, "owner": "ReplicaSet/hi"}
+    found = cluster(*objects, *(pod(f"hi-{n}", f"n{n}", app="hi", **words) for n in range(2)))
+    plan = consolidate(found, survive=HOST)
+    assert [row.node for row in plan.removed] == ["n2"]
+    assert not any(left_over(survive(end_of(found, plan), HOST)).values())
+
+
+def test_what_is_preempted_before_a_loss_needs_no_room() -> None:
+    """What went wrong: room for low-0 was called necessary, which a pending pod preempts in either case."""
+    found = cluster(
+        *(node(name, cpu="3") for name in ("n0", "n1", "n2")),
+        pod("low-0", "n0", app="low", cpu="3", owner="ReplicaSet/low"),
+        *(pod(f"full-{n}", f"n{n}", cpu="3", priority=20, app="full") for n in (1, 2)),
+        pod("high", app="high", cpu="1", owner="ReplicaSet/high", priority=10),
+    )
+    setting = Setting.of(ConsolidationQuestion(found), {})
+    losses = DomainLosses.of(setting.problem, setting.movable, HOST)
+    assert losses.evicted == 1
+    assert losses.room(setting.trial, setting.movable, setting.added, None) is None
+
+
+@pytest.mark.parametrize("number", seeds.given_and_fresh(73, 286))
+def test_no_bound_is_refuted_where_pods_of_daemon_sets_are_preempted(number: int | None) -> None:
+    """No set of nodes that costs less, or takes fewer moves than are proved, leaves no more pods than now."""
+    for seed in [number] if number is not None else seeds.seeds(40):
+        case = outranked(seed)
+        prices = {f"t{price}": float(price) for price in case.prices}
+        words = {"prices": prices, "price_label": "type", "pins": True, "survive": case.key}
+        plan = consolidate(case.found, time_limit=6, **words)  # type: ignore[arg-type]
+        assert case.refutes(plan) is None, seed
 
 
 def two_zones() -> Cluster:
