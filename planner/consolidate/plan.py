@@ -125,7 +125,12 @@ class _Consolidation:
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
         layout, best = self._best(self._limits.max_moves, self._meter)
-        frontier = [*_frontier(self._costlier(layout, best))] if curve else []
+        frontier: list[FrontierPoint] = []
+        if curve:
+            plans = [*self._costlier(layout, best)]
+            # With fewer moves allowed a search may come by a plan that the first one has missed.
+            best = min(plans, key=lambda one: one.key)
+            frontier = [*_frontier(plans)]
         return document(
             best.setting,
             best.emptied,

@@ -15,7 +15,7 @@ from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.whatif.nodes import cordon
 from tests import seeds
-from tests.builders import ZONE, Object, budget, claim, cluster, node, pod, spread, storage_class
+from tests.builders import HOST, ZONE, Object, budget, claim, cluster, node, pod, spread, storage_class
 from tests.planner.consolidate.drawn import Drawn, cases, crowded
 
 ANY = [{"operator": "Exists"}]
@@ -128,13 +128,33 @@ def test_what_is_proved_with_a_limit_of_moves_is_the_truth(seed: int | None) -> 
 
 
 def test_the_frontier_is_monotone() -> None:
-    """More moves, never a higher cost; the last point is the plan itself, or as cheap."""
+    """More moves, never a higher cost; the last point is the plan itself."""
     for case in cases(13, seeds.tries(8)):
         plan = planned(case, curve=True)
         points = [(point.moves, point.cost) for point in plan.frontier]
         assert points == sorted(points)
         assert [cost for _, cost in points] == sorted((cost for _, cost in points), reverse=True)
-        assert points[-1][1] == plan.cost.after
+        assert points[-1] == (len(plan.steps), plan.cost.after)
+
+
+def test_a_plan_that_only_the_curve_comes_by_is_the_answer() -> None:
+    """What went wrong: the plan had two moves, and the curve ended with one move at the same cost."""
+    tainted, big = ["ded=x:NoSchedule"], {"type": "t4"}
+    found = cluster(
+        node("n0", cpu="3", labels={"type": "t3"}),
+        node("n1", cpu="6", taints=tainted, labels=big),
+        node("n2", cpu="8", taints=tainted, labels=big),
+        node("n3", cpu="6", labels=big),
+        node("n4", cpu="8", taints=tainted, labels=big),
+        owned("w-0", "n0", cpu="0"),
+        owned("w-1", "n3", cpu="0"),
+        owned("w-3", "n1", cpu="0"),
+        owned("x-0", "n4", cpu="2", tolerations=ANY),
+        owned("x-1", "n1", cpu="2", tolerations=ANY),
+    )
+    words = {"prices": {"t3": 3, "t4": 4}, "price_label": "type", "survive": HOST, "pins": True}
+    plan = consolidate(found, curve=True, **words)  # type: ignore[arg-type]
+    assert (len(plan.steps), plan.cost.after) == (plan.frontier[-1].moves, plan.frontier[-1].cost)
 
 
 def test_no_more_moves_than_asked_for() -> None:
