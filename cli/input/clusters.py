@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,16 +95,22 @@ def _in_folder(folder: Path) -> list[ClusterSource]:
         raise InputError([f"--snapshots {folder}: {(error.strerror or str(error)).lower()}"]) from None
     if not entries:
         raise InputError([f"--snapshots {folder}: nothing is in it"])
+    return [ClusterSource(name, (str(path),)) for name, path in zip(_names(entries), entries, strict=True)]
+
+
+def _names(entries: Sequence[Path]) -> list[str]:
+    """A name for each entry of a folder; those that would share one have their endings."""
     names = [_name(path) for path in entries]
-    return [
-        ClusterSource(name if names.count(name) == 1 else path.name, (str(path),))
-        for name, path in zip(names, entries, strict=True)
-    ]
+    while len({*names}) < len(names):
+        times = Counter(names)
+        names = [name if times[name] == 1 else path.name for name, path in zip(names, entries, strict=True)]
+    return names
 
 
 def _name(path: Path) -> str:
-    """The name of a file without its endings that say what it holds."""
-    return re.sub(r"\.(json|ya?ml|snapshot)?(\.gz)?$", "", path.resolve().name) or path.name
+    """The name of a file, be it a link, without its endings that say what it holds."""
+    own = Path(os.path.abspath(path)).name
+    return re.sub(r"\.(json|ya?ml|snapshot)?(\.gz)?$", "", own) or path.name
 
 
 def _known(kubeconfig: str | None) -> list[str]:

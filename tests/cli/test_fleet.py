@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.input.clusters import QUESTIONS
+from cli.input.clusters import QUESTIONS, many_clusters
 from planner.documents.fleet import Fleet, Sweep
 from planner.fleet.variations import scenarios, variations
 from tests import seeds
@@ -140,6 +140,22 @@ def test_many_rows_are_told_by_what_they_have_in_common(planner: Planner, zones:
         failing = [row["scenario"] for row in rows if f"={zone} " in row["scenario"] and row["exitCode"]]
         assert int(number) == min(int(name.rpartition("=")[2]) for name in failing)
     assert len(planner(*asked, "-v").out.splitlines()) > 66 > len(ended.out.splitlines())
+
+
+def test_no_two_clusters_have_one_name(tmp_path: Path) -> None:
+    """What went wrong: a.json and a.json.yaml were both a.json; a link had the name of its target."""
+    for name in ("a.json", "a.yaml", "a.json.yaml", "b.json", "c.snapshot.gz"):
+        (tmp_path / name).touch()
+    (tmp_path / "link.json").symlink_to(tmp_path / "b.json")
+    found = many_clusters(None, str(tmp_path), None, None, every=False)
+    assert {Path(one.files[0]).name: one.name for one in found} == {
+        "a.json": "a.json",
+        "a.json.yaml": "a.json.yaml",
+        "a.yaml": "a.yaml",
+        "b.json": "b",
+        "c.snapshot.gz": "c",
+        "link.json": "link",
+    }
 
 
 def test_json_lines_validate_row_by_row(planner: Planner, clusters: Path) -> None:
