@@ -128,15 +128,16 @@ def test_where_nothing_is_counted_nothing_is_the_least(planner: Planner, tmp_pat
 
 @pytest.mark.long
 def test_many_rows_are_told_by_what_they_have_in_common(planner: Planner, zones: str) -> None:
-    """From which value on it is not well any more; -v has every row."""
+    """At which values it is not well any more; -v has every row."""
     varied = ("--vary", f"lose={ZONE}", "--vary", "scale=deploy/web.shop=1..22")
     asked = ("sweep", "simulate", "-f", zones, *varied, "--jobs", "1")
     ended = planner(*asked)
     head, *groups = ended.out.split("\n\n")[1].splitlines()
-    assert head.endswith("NOT WELL FROM SCALE deploy/web.shop")
+    assert head.endswith("NOT WELL AT SCALE deploy/web.shop")
     rows = rows_of(planner(*asked, "-o", "json").out)
     for line in groups:
-        zone, *_, number = line.split()
+        zone, *_, word, number = line.split()
+        assert word == "from"
         failing = [row["scenario"] for row in rows if f"={zone} " in row["scenario"] and row["exitCode"]]
         assert int(number) == min(int(name.rpartition("=")[2]) for name in failing)
     assert len(planner(*asked, "-v").out.splitlines()) > 66 > len(ended.out.splitlines())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from cli.output.blocks import Cell, Section, Table, Tone, VerdictBlock, Words, rows_of, section
 from cli.output.page import MANY_ROWS, Page, counted
@@ -14,6 +16,8 @@ _CLUSTER = "CLUSTER"
 _WELL, _FINDINGS = 0, 1
 #: Below the groups so many of the rows that are not well are shown.
 _MOST_WORST = 6
+#: Of so many values, or rows of them, each is told.
+_MOST_RUNS = 3
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -47,7 +51,8 @@ def names(document: FleetDocument) -> Iterator[str]:
 
 def varied_rows(document: FleetDocument) -> tuple[list[VariedRow], list[str]]:
     """All rows by what was varied, and the heads of what differs; where nothing does, the cluster."""
-    told = [VariedRow(row, {_CLUSTER: row.cluster, **_values(row.scenario)}) for row in document.rows]
+    head_of = _heads(document.rows)
+    told = [VariedRow(row, {_CLUSTER: row.cluster, **_values(row, head_of)}) for row in document.rows]
     heads = dict.fromkeys(head for one in told for head in one.values)
     whole = [VariedRow(one.row, {head: one.values.get(head, "") for head in heads}) for one in told]
     differ = [head for head in heads if len({one.values[head] for one in whole}) > 1]
@@ -99,17 +104,15 @@ def _table(told: Sequence[VariedRow], varied: Sequence[str], most: int | None = 
 
 
 def _grouped(told: Sequence[VariedRow], along: str, common: Sequence[str]) -> Table:
-    """A row for all answers that differ in one thing alone: how many are well, and from where on not."""
+    """A row for all answers that differ in one thing alone: how many are well, and which are not."""
     groups: dict[tuple[str, ...], list[VariedRow]] = {}
     for one in told:
         groups.setdefault(tuple(one.values[head] for head in common), []).append(one)
     all_well = all(one.row.exit_code == _WELL for one in told)
-    heads = (*common, "WELL", "FINDINGS", "NO ANSWER", *([] if all_well else [f"NOT WELL FROM {along}"]))
+    heads = (*common, "WELL", "FINDINGS", "NO ANSWER", *([] if all_well else [f"NOT WELL AT {along}"]))
     rows: list[list[Words]] = []
     for values, members in sorted(groups.items(), key=lambda item: [in_order(value) for value in item[0]]):
         codes = [one.row.exit_code for one in members]
-        not_well = [one.values[along] for one in members if one.row.exit_code != _WELL]
-        first = min(not_well, key=in_order, default="")
         well, findings = codes.count(_WELL), codes.count(_FINDINGS)
         left = len(codes) - well - findings
         rows.append(
@@ -118,24 +121,63 @@ def _grouped(told: Sequence[VariedRow], along: str, common: Sequence[str]) -> Ta
                 str(well),
                 _count(findings, "warning"),
                 _count(left, "bad"),
-                *([] if all_well else [first]),
+                *([] if all_well else [_not_well_at(members, along)]),
             ]
         )
     return Table(heads, rows_of(rows), noun="group")
+
+
+def _not_well_at(members: Sequence[VariedRow], along: str) -> str:
+    """The values at which answers are not well, those that follow each other as one; of many the number."""
+    ordered = sorted({one.values[along] for one in members}, key=in_order)
+    not_well = {one.values[along] for one in members if one.row.exit_code != _WELL}
+    if len(not_well) == len(ordered):
+        return "all"
+    told = [*_runs(ordered, not_well)]
+    return ", ".join(told) if len(told) <= _MOST_RUNS else f"{len(not_well)} of {len(ordered)}"
+
+
+def _runs(ordered: Sequence[str], chosen: Collection[str]) -> Iterator[str]:
+    """The chosen ones of some values: `0 to 4`, or `from 7` where all after it are; each name by itself."""
+    in_a_row = all(in_order(value)[0] == 0 for value in ordered)
+    for is_chosen, found in groupby(ordered, lambda value: value in chosen):
+        run = [*found]
+        if not is_chosen:
+            continue
+        if not in_a_row:
+            yield from run
+        elif run[-1] == ordered[-1]:
+            yield f"from {run[0]}"
+        else:
+            yield run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"
 
 
 def _count(number: int, tone: Tone) -> Cell:
     return Cell(str(number), tone if number else "plain")
 
 
-def _values(scenario: str) -> dict[str, str]:
-    found = {}
-    for part in scenario.split():
+def _heads(rows: Sequence[FleetRow]) -> dict[str, str]:
+    """The head of a column for all that is varied; of keys whose names are alike the whole key is there."""
+    varied = dict.fromkeys(what for row in rows for what, _ in _pairs(row))
+    times = Counter(_head_of(what, short=True) for what in varied)
+    return {what: _head_of(what, short=times[_head_of(what, short=True)] == 1) for what in varied}
+
+
+def _head_of(what: str, *, short: bool) -> str:
+    kind, _, detail = what.partition("=")
+    named = detail.rpartition("/")[2] if kind == "lose" and short else detail
+    return " ".join(filter(None, (kind.upper(), named)))
+
+
+def _values(row: FleetRow, head_of: Mapping[str, str]) -> dict[str, str]:
+    return {head_of[what]: value for what, value in _pairs(row)}
+
+
+def _pairs(row: FleetRow) -> Iterator[tuple[str, str]]:
+    """What is varied in a row, and its value."""
+    for part in row.scenario.split():
         what, _, value = part.rpartition("=")
-        kind, _, detail = what.partition("=")
-        short = detail.rpartition("/")[2] if kind == "lose" else detail
-        found[" ".join(filter(None, (kind.upper(), short)))] = value
-    return found
+        yield what, value
 
 
 def in_order(value: str) -> tuple[int, tuple[int, ...], str]:
