@@ -45,6 +45,9 @@ def with_best(
             cut = True
             continue
         most = answer.found.most
+        if most is None:
+            told.append(row)
+            continue
         # What was counted up to the most pods that are made at all bounds nothing.
         limit = most if most < MOST_NEW_PODS else None
         if row.more >= most:

@@ -9,6 +9,7 @@ from typing import Any
 from models import Cluster
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import reconcile, workloads_of
+from models.controllers.stateful import ordinal_of
 from models.controllers.templates import usable
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet, Workload
@@ -45,10 +46,36 @@ def is_plain(cluster: Cluster, asked: Asked) -> bool:
     """Whether all replicas to come are alike in everything, and nothing but the scheduler decides on them."""
     if any(quota.namespace == asked.workload.namespace for quota in cluster.resource_quotas):
         return False
-    if isinstance(asked.workload, StatefulSet) and asked.workload.spec.volume_claim_templates:
+    if isinstance(asked.workload, StatefulSet) and (
+        asked.workload.spec.volume_claim_templates or any(names_taken(cluster, asked))
+    ):
         return False
     templates = [usable(item.spec.template) for item in (asked.workload, *makers_of(cluster, asked.workload))]
     return not any(_has_its_own(template.spec) for template in templates if template is not None)
+
+
+def names_taken(cluster: Cluster, asked: Asked) -> Iterator[Pod]:
+    """The pods, be they ending, that have the name of a replica of a StatefulSet that it does not ask for.
+
+    Scaled up to their number it makes no other pod of that name; scaled up to less it deletes its own ones.
+    """
+    if not isinstance(asked.workload, StatefulSet):
+        return
+    wanted = {name_of(asked.workload, ordinal) for ordinal in ordinals_of(asked.workload, asked.replicas)}
+    for pod in cluster.pods:
+        ordinal = ordinal_of(pod) if pod.namespace == asked.workload.namespace else None
+        if ordinal is not None and pod.name == name_of(asked.workload, ordinal) and pod.name not in wanted:
+            yield pod
+
+
+def ordinals_of(workload: StatefulSet, replicas: int) -> Sequence[int]:
+    """The ordinals that so many replicas have, in their order."""
+    return workload.spec.model_copy(update={"replicas": replicas}).wanted_ordinals
+
+
+def name_of(workload: StatefulSet, ordinal: int) -> str:
+    """The name of a replica."""
+    return f"{workload.name}-{ordinal}"
 
 
 def _has_its_own(spec: object) -> bool:

@@ -24,14 +24,14 @@ QUOTA, ADMISSION = "ResourceQuota", "Admission"
 class Found:
     """How many more, and why not one more than that.
 
-    `most` cannot be beaten in whatever order; `decided` has the node of every pod that came before, None
-    where it waits or was evicted.
+    `most` cannot be beaten in whatever order, None where that is not known; `decided` has the node of every
+    pod that came before, None where it waits or was evicted.
     """
 
     more: int
     message: str
     limited_by: tuple[str, ...]
-    most: int
+    most: int | None
     decided: Mapping[str, str | None] = field(default_factory=dict)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
-from planner.capacity.growth import Asked, grown, is_plain
+from models.controllers.owners import ByController, is_live
+from models.controllers.stateful import ordinal_of
+from models.objects.workload import StatefulSet
+from planner.capacity.growth import Asked, grown, is_plain, name_of, names_taken, ordinals_of
 from planner.capacity.replicas import Found, count, limits
 from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
@@ -15,7 +19,10 @@ from planner.proof.clock import is_stop_requested, report_best
 from planner.proof.effort import REPLICAS_ONE_BY_ONE
 from planner.scheduler.framework import Plan
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
+from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
+
+_NO_REASON: tuple[str, tuple[str, ...]] = ("", ())
 
 
 def walked(
@@ -27,7 +34,9 @@ def walked(
     found = _over_one_state(problem, plain, stop_event) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
-            found[asked.name] = _by_simulation(cluster, asked)
+            simulated = _by_simulation(cluster, asked, stop_event)
+            if simulated is not None:
+                found[asked.name] = simulated
     return found
 
 
@@ -96,20 +105,46 @@ def _plan(scheduler: Scheduler, pod: int) -> Plan:
     return scheduler.framework_of(pod).plan(scheduler.problem.template(pod))
 
 
-def _by_simulation(cluster: Cluster, asked: Asked) -> Found:
+def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event | None) -> Found | None:
     """Where replicas bring something of their own, a quota counts them, or room is made: more each time."""
-    more = REPLICAS_ONE_BY_ONE
-    while True:
-        more = min(more, MOST_NEW_PODS - asked.replicas)
+    fits = 0
+    # A StatefulSet makes no pod where one has its name: the plans that are asked for more then count too few.
+    counts_pods = not any(names_taken(cluster, asked))
+    for more in _tries(cluster, asked):
+        if is_stop_requested(stop_event):
+            break
         scaled = scale(cluster, asked.name, asked.replicas + more)
-        found = _first_left(scaled, {pod.key for pod in cluster.pods}, more)
-        if found.more < more or asked.replicas + more >= MOST_NEW_PODS:
-            return found
+        found, is_enough = _first_left(scaled, {pod.key for pod in cluster.pods}, asked, more)
+        if not is_enough or asked.replicas + more >= MOST_NEW_PODS:
+            # Of fewer replicas it is known already that none is left.
+            number = found.more if is_enough else max(fits, min(found.more, more - 1))
+            return replace(found, more=number, most=found.most if counts_pods else None)
+        fits = more
+    return None
+
+
+def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
+    """How many more replicas are tried: one by one as long as it depends on the number which pods there are.
+
+    A StatefulSet deletes live pods of higher ordinals, and with Parallel it makes fewer while it has any.
+    """
+    most, more = MOST_NEW_PODS - asked.replicas, REPLICAS_ONE_BY_ONE
+    if isinstance(asked.workload, StatefulSet):
+        parallel = asked.workload.spec.pod_management_policy == "Parallel"
+        taken = {pod.name for pod in names_taken(cluster, asked) if parallel or is_live(pod)}
+        ordinals = ordinals_of(asked.workload, MOST_NEW_PODS)[asked.replicas :] if taken else ()
+        names = (name_of(asked.workload, ordinal) for ordinal in ordinals)
+        last = max((number for number, name in enumerate(names, 1) if name in taken), default=0)
+        yield from range(1, last + 1)
+        more += last
+    while more < most:
+        yield more
         more *= 4
+    yield most
 
 
-def _first_left(scaled: Cluster, known: Iterable[str], asked: int) -> Found:
-    """How many of the new pods are placed before one is not."""
+def _first_left(scaled: Cluster, known: Iterable[str], asked: Asked, more: int) -> tuple[Found, bool]:
+    """How many more replicas there may be before a new pod is not placed, and whether all are placed."""
     old, problem = {*known}, Problem(scaled)
     scheduler = Scheduler(problem)
     scheduler.restore_nominations(scheduler.queue)
@@ -119,20 +154,39 @@ def _first_left(scaled: Cluster, known: Iterable[str], asked: int) -> Found:
     for pod in scheduler.queue:
         new = problem.pods[pod].key not in old
         if new and before is None:
-            before, most = {**decided}, max(_most(scheduler, pod), asked)
+            before, most = {**decided}, max(_most(scheduler, pod), more)
         decision = scheduler.take(pod)
         if new and (decision.node is None or decision.victims):
-            return Found(placed, decision.message, limits(scheduler, decision), most, before or {})
+            number = _replicas_before(scaled, asked, problem.pods[pod].name, placed)
+            reason = decision.message, limits(scheduler, decision)
+            return Found(number, *reason, most, before or {}), False
         placed += new
         _note(scheduler, decision, decided)
-    if before is None:
-        return Found(0, *_not_queued(problem, old), most)
-    return Found(placed, "", (), most, before)
+    if before is None and (reason := _not_queued(problem, old)) != _NO_REASON:
+        return Found(0, *reason, most), False
+    return Found(more, *_NO_REASON, most, before or {}), True
+
+
+def _replicas_before(scaled: Cluster, asked: Asked, name: str, placed: int) -> int:
+    """How many more replicas a workload has before it makes a pod: so many pods, unless names are taken."""
+    workload = workload_named(scaled, asked.name)
+    if not isinstance(workload, StatefulSet):
+        return placed
+    wanted = workload.spec.wanted_ordinals
+    names = [name_of(workload, ordinal) for ordinal in wanted]
+    if name not in names:
+        return placed
+    others = 0
+    if workload.spec.pod_management_policy == "Parallel":
+        # They stand for as many that it lacks.
+        ordinals = map(ordinal_of, ByController(scaled.pods).of(workload))
+        others = sum(ordinal is not None and ordinal not in wanted for ordinal in ordinals)
+    return max(0, names.index(name) + others - asked.replicas)
 
 
 def _not_queued(problem: Problem, old: Collection[str]) -> tuple[str, tuple[str, ...]]:
     """Why none of the new pods comes to be looked at, and what limits them by that."""
     new = next((pod for pod in problem.pods if pod.key not in old), None)
     if new is None:
-        return "", ()
+        return _NO_REASON
     return f"it asks for scheduler {new.spec.scheduler_name}, which has no profile here", ("SchedulerName",)

@@ -17,7 +17,8 @@ class WorkloadCapacity(DocumentPart):
     replicas: int
     """The replicas that it asks for now; those of them that are pending take their room first."""
     more: int
-    """So many more are placed without evicting a pod; of one more than that, one is left without a node."""
+    """So many more are placed without evicting a pod; of one more than that, one is left without a node. A
+    replica of a StatefulSet is not made, nor left, while a pod has its name, as one that is terminating."""
     message: str
     """The scheduler's line about the next one, or `not created:` and the API server's."""
     limited_by: tuple[str, ...] = ()
@@ -26,7 +27,8 @@ class WorkloadCapacity(DocumentPart):
     lost: str | None = None
     """With --survive, the domain whose loss leaves the least; `best` and `bound` are without it, too."""
     best: int | None = None
-    """With --best, how many a plan places in the best order on the best nodes; null without it."""
+    """With --best, how many a plan places in the best order on the best nodes; null without it, and where
+    pods have the names of replicas of a StatefulSet."""
     bound: int | None = None
     """With --best, how many no plan can beat; null where nothing is known."""
 
@@ -46,7 +48,8 @@ class AutoscalerCapacity(DocumentPart):
     """Pods of the workload that stay pending when all autoscalers are at their maximum at once, also those
     that are preempted and find no other node."""
     alone: int
-    """The same when it is at its maximum alone: above 0 it can never get there."""
+    """The same when it is at its maximum alone: above 0 it can get there only with more room, as another
+    autoscaler that takes pods away makes it."""
     lost: str | None = None
     """With --survive, the domain whose loss leaves the most pods pending."""
     message: str = ""

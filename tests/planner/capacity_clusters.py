@@ -152,3 +152,25 @@ def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision
     scaled = scale(found, f"{row.workload}.{row.namespace}", row.replicas + more)
     decisions = simulate(scaled).decisions
     return [d for d in decisions if d.pod not in known and (d.node is None or d.victims)]
+
+
+def ordinals_taken(seed: int) -> list[Object]:
+    """A StatefulSet on a few nodes, and pods with names that its replicas have or are to have."""
+    draw = Random(seed)
+    machines = [
+        node(f"n{number}", cpu=str(draw.randint(1, 4)), pods=str(draw.randint(2, 6)))
+        for number in range(draw.randint(1, 3))
+    ]
+    apart = [term(HOST, "st")] if draw.random() < 0.2 else []
+    found = scaled("StatefulSet", "st", draw.randint(0, 3), cpu=str(draw.randint(0, 2)), apart=apart)
+    found["spec"]["podManagementPolicy"] = draw.choice(["OrderedReady", "Parallel"])
+    found["spec"]["ordinals"] = {"start": draw.choice([0, 0, 1, 2])}
+    pods = []
+    for ordinal in draw.sample(range(8), draw.randint(0, 4)):
+        words = {} if draw.random() < 0.1 else {"owner": "StatefulSet/st"}
+        if draw.random() < 0.1:
+            words["phase"] = "Failed"
+        on = draw.choice(machines)["metadata"]["name"]
+        gone = draw.random() < 0.5
+        pods.append(pod(f"st-{ordinal}", on, app="st", cpu=str(draw.randint(0, 2)), gone=gone, **words))
+    return [*machines, found, *pods]
