@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from cli.output.blocks import VerdictBlock
+from cli.output.page import Page
+from cli.output.views.capacity import sections
 from models import Cluster
 from models.controllers.reconcile import reconcile
-from planner.documents.capacity import Capacity
+from planner.documents.capacity import Capacity, WorkloadCapacity
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
 
@@ -83,6 +86,23 @@ def test_copies_are_counted_until_ctrl_c(
     ended = planner("capacity", "-f", large, "--set", parts)
     assert (ended.code, ended.verdict) == (0, "There is room for at least 4 copies of 2 pods each.")
     assert "note: cut short while looking for room for more copies: more time may find more" in ended.err
+
+
+def test_what_a_stop_leaves_out_is_not_told() -> None:
+    """What went wrong: that no workload had a number of replicas to raise, and that every one had room."""
+    rows = [
+        WorkloadCapacity(namespace="shop", workload=f"Deployment/{n}", replicas=1, more=3, message="")
+        for n in "ab"
+    ]
+    told = [
+        (False, (), "No workload here has a number of replicas to raise."),
+        (True, (), "No workload was counted."),
+        (False, rows, "Every workload has room for at least 3 more replicas."),
+        (True, rows, "Every workload that was counted has room for at least 3 more replicas."),
+    ]
+    for cut, workloads, verdict in told:
+        first = next(sections(Capacity(cut=cut, workloads=tuple(workloads)), Page.of(None, False)))
+        assert [block.text for block in first.blocks if isinstance(block, VerdictBlock)] == [verdict]
 
 
 def test_copies_beside_an_autoscaler_that_is_short(planner: Planner, tmp_path: Path) -> None:

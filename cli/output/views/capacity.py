@@ -62,7 +62,8 @@ def _lost(document: Capacity) -> str:
 
 def _of_workloads(document: Capacity) -> VerdictBlock:
     if not document.workloads:
-        return VerdictBlock("No workload here has a number of replicas to raise.", "warning")
+        nothing = "here has a number of replicas to raise" if not document.cut else "was counted"
+        return VerdictBlock(f"No workload {nothing}.", "warning")
     lost = _lost(document)
     if len(document.workloads) == 1:
         (row,) = document.workloads
@@ -74,7 +75,8 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
         of = counted(len(document.workloads), "workload")
         return VerdictBlock(f"No room for another replica of {none} of {of}{lost}.", "warning")
     more = counted(least.more, "more replica")
-    return VerdictBlock(f"Every workload has room for at least {more}{lost}.", "good")
+    counted_only = " that was counted" if document.cut else ""
+    return VerdictBlock(f"Every workload{counted_only} has room for at least {more}{lost}.", "good")
 
 
 def _columns(document: Capacity) -> tuple[str, ...]:
