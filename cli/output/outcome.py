@@ -36,6 +36,12 @@ def ending(command: Callable[[], int | None], *, verbose: bool) -> int:
         code = command() or Exit.WELL
     except (KeyboardInterrupt, typer.Abort):
         code = Exit.INTERRUPTED
+    except MemoryError:
+        if _CAPTURED.get() is not None:
+            # A worker answers for its own memory.
+            raise
+        say("no answer: the memory is not enough")
+        return Exit.NO_ANSWER
     except Exception as error:
         return _failure(error, verbose)
     if code == Exit.INTERRUPTED:

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands.asking import CommandLine
+from cli.output.outcome import ending
+from planner.fleet.tasks import Task
+from planner.fleet.worker import work
 from tests import seeds
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, write
@@ -61,3 +65,16 @@ def test_short_flags_without_meaning_are_refused(planner: Planner, zones: str, w
     """Alone and in a row."""
     ended = planner("sweep", "check", "-f", zones, word)
     assert (ended.code, ended.err) == (2, "error: -w is of no use for a question that is asked many times\n")
+
+
+def _out_of_memory() -> int:
+    raise MemoryError
+
+
+def test_memory_that_is_not_enough_is_no_mistake_of_the_planner(capsys: pytest.CaptureFixture[str]) -> None:
+    """What went wrong: a row and a command alone asked for a report of an internal error."""
+    ask = CommandLine(lambda _: ending(_out_of_memory, verbose=False), ("check",))
+    (reply,) = work([Task("c", "", ask)])
+    assert (reply.exit_code, reply.error) == (3, "the memory of the worker is not enough")
+    assert ending(_out_of_memory, verbose=False) == 3
+    assert capsys.readouterr().err == "no answer: the memory is not enough\n"
