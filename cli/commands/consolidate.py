@@ -96,9 +96,10 @@ def consolidate(
 
     The cheapest set of nodes that holds every pod, with a bound: what no such set can cost less than. Then
     waves of evictions that empty the others: nodes that kube-scheduler must not choose are cordoned until the
-    replacements of the wave have landed, budgets hold, and no hard constraint is worse when a wave has ended;
-    neither while the empty nodes are cordoned, nor when they are deleted. Nodes that no safe wave empties
-    are kept. With --pin replacements are sent to nodes, in fewer waves.
+    replacements of the wave have landed, and budgets hold. When a wave has ended no hard constraint is worse
+    than with the nodes that go cordoned before; in the end none is worse than now, neither while the empty
+    nodes are there, nor when they are deleted. Nodes that no safe wave empties are kept. With --pin
+    replacements are sent to nodes, in fewer waves.
 
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.
