@@ -241,3 +241,21 @@ def test_machines_may_go_where_all_nodes_are_servers() -> None:
         cluster(*nodes, owned("w1", "a1"), owned("w2", "b1")), catalogue=rows, choice=choice, pins=True
     )
     assert (plan.cost.after, [row.type for row in plan.added]) == (1, ["small"])
+
+
+def test_a_type_whose_pods_of_daemon_sets_may_be_preempted_is_kept() -> None:
+    """Both leave room for 4 cpu; when a domain is lost, pods that come again find 5 on those with a disk."""
+    logs = scaled("DaemonSet", "logs", 1, cpu="1", node_selector={"disk": "ssd"})
+    found = cluster(
+        node("n1", labels={TYPE: "old", "disk": "none"}),
+        node("n2", labels={TYPE: "old", "disk": "none"}),
+        logs,
+        owned("web-1", "n1", priority=10),
+    )
+    plain = {"name": "plain", "price": "1", "cpu": "4", "memory": "8Gi", "disk": "none"}
+    disk = {"name": "disk", "price": "1", "cpu": "5", "memory": "8Gi", "disk": "ssd"}
+    question = ConsolidationQuestion(found, {"old": 1})
+    catalogue = Catalogue.of(found, [plain, disk], TYPE)
+    for survive, kept in ((None, {"plain"}), (HOST, {"plain", "disk"})):
+        tried = candidates(question, catalogue, Meter(5.0, Clock(10)), spare=True, survive=survive)
+        assert {machine.name for machine in tried.setting.machines.values()} == kept
