@@ -12,6 +12,7 @@ from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.documents import plan
 from planner.eviction import job_notes
+from planner.problem import endings
 from planner.proof.bounds import status_of
 
 
@@ -32,6 +33,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
             *problem.notes,
             *problem.unproved,
             *_jobs(pending, [action.pod for action in found.actions if action.node is None]),
+            *endings.left_alone(pending.kept),
         ),
     )
 

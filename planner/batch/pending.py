@@ -39,7 +39,7 @@ class Pending:
         """With `moves` running pods may be evicted, with `jobs` those of Jobs as well that survive it."""
         self.problem = problem
         self.controllers = Controllers(problem, jobs=jobs)
-        #: Why controllers keep running pods that could be evicted otherwise.
+        #: Why running pods stay that could be evicted otherwise: their controllers, or they would not end.
         self.kept: list[str] = []
         #: Pods of which so many may be evicted at most.
         self.budgets: list[tuple[frozenset[int], int]] = []
@@ -75,7 +75,7 @@ class Pending:
             and not budgets.why_not(pod)
             and not claims.unbound(pods[pod])
         ]
-        reasons = [self.controllers.why_not(pod) for pod in asked]
+        reasons = [self.controllers.why_not(pod) or self.problem.why_endless(pod) for pod in asked]
         self.kept = [reason for reason in reasons if reason]
         found = [pod for pod, reason in zip(asked, reasons, strict=True) if not reason]
         ordered = ((several, 1) for several in self.controllers.one_at_a_time(found) if len(several) > 1)

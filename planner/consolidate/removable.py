@@ -3,7 +3,7 @@
 A node goes when every pod that it holds may be evicted and finds another node; pods of DaemonSets, mirror
 pods and pods that end already go with it.  Control-plane nodes stay unless the user names them, and so do
 nodes that an annotation keeps, nodes whose kubelet does not answer while they hold pods, as evictions do not
-end there, and nodes that a preemptor waits for.
+end there, nodes with pods that stay Terminating, and nodes that a preemptor waits for.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from planner.eviction.movable import is_tied
 from planner.moves.movable import Movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
+from planner.whatif.victims import as_of
 
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
@@ -69,12 +70,11 @@ class Removable:
         occupied = np.isin(np.arange(problem.nodes.size), problem.node_of).tolist()
         kept: dict[int, StayingNode] = {}
         for number, node in enumerate(problem.nodes.nodes):
-            reason = _why_kept(node, choice, holds_pods=occupied[number])
+            reason = _why_kept(node, choice, ends=not occupied[number] or problem.endings.is_ready(number))
             if reason:
                 kept[number] = StayingNode(reason)
             elif number in holders:
-                pod = holders[number]
-                kept[number] = StayingNode(f"holds a pod that stays: {movable.reasons[pod]}", pod)
+                kept[number] = holders[number]
             elif number in promised:
                 kept[number] = StayingNode("a pending pod is nominated to it", promised[number])
         mask = problem.nodes.every.copy()
@@ -103,12 +103,18 @@ def goes_with_its_node(problem: Problem, pod: int) -> bool:
     return found.is_terminating or is_tied(found)
 
 
-def _holders(problem: Problem, movable: Movable) -> dict[int, int]:
-    """For every node that holds pods that may not be evicted, the first of them."""
-    found: dict[int, int] = {}
+def _holders(problem: Problem, movable: Movable) -> dict[int, StayingNode]:
+    """For every node that holds pods that may not be evicted, or do not end, the first of them."""
+    found: dict[int, StayingNode] = {}
+    now = as_of(problem.cluster)
     for pod in np.flatnonzero((problem.node_of >= 0) & (movable.weights == 0)).tolist():
+        node = int(problem.node_of[pod])
         if not goes_with_its_node(problem, pod):
-            found.setdefault(int(problem.node_of[pod]), pod)
+            found.setdefault(node, StayingNode(f"holds a pod that stays: {movable.reasons[pod]}", pod))
+        elif not is_tied(problem.pods[pod]):
+            stuck = problem.endings.why_stuck(problem.pods[pod], node, now)
+            if stuck is not None:
+                found.setdefault(node, StayingNode(f"holds a Terminating pod: {stuck.words}", pod))
     return found
 
 
@@ -119,8 +125,11 @@ def _promised(problem: Problem) -> dict[int, int]:
     return {index[name]: pod for pod, name in reversed([*nominated]) if name in index}
 
 
-def _why_kept(node: Node, choice: NodeChoice, *, holds_pods: bool) -> str:
-    """Why a node stays whatever its pods are; empty if it may go."""
+def _why_kept(node: Node, choice: NodeChoice, *, ends: bool) -> str:
+    """Why a node stays whatever its pods are; empty if it may go.
+
+    `ends` says whether evictions end there, or none are needed.
+    """
     labels, annotations, name = node.metadata.labels, node.metadata.annotations, node.name
     checks = (
         (name in choice.keep, "named by --keep"),
@@ -134,13 +143,6 @@ def _why_kept(node: Node, choice: NodeChoice, *, holds_pods: bool) -> str:
         ),
         (annotations.get(SCALE_DOWN_DISABLED) == "true", f"annotated with {SCALE_DOWN_DISABLED}"),
         (annotations.get(NO_DISRUPTION) == "true", f"annotated with {NO_DISRUPTION}"),
-        (holds_pods and not _is_ready(node), "not ready: evictions do not end there"),
+        (not ends, "not ready: evictions do not end there"),
     )
     return next((reason for applies, reason in checks if applies), "")
-
-
-def _is_ready(node: Node) -> bool:
-    return not any(taint.key in _UNREADY for taint in node.spec.taints)
-
-
-_UNREADY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})

@@ -3,9 +3,10 @@
 A pod may be moved when a controller makes another one in its place.  What protects a pod beyond that
 are Descheduler's default rules, and the annotations that cluster-autoscaler and Descheduler know.  What its
 controller does after an eviction is asked of `planner.eviction.controllers`, and no policy changes that.
-Pods outside the chosen scope stay.  A budget that allows nothing, and two budgets over one pod, are
-refused by the eviction API: such pods stay too.  So do pods whose profile does not run a filter that could
-refuse them a node, spread aside: nothing keeps their replacements from nodes where they break something.
+Pods outside the chosen scope stay, and so do those that would not end (`planner.problem.endings`).  A budget
+that allows nothing, and two budgets over one pod, are refused by the eviction API: such pods stay too.  So do
+pods whose profile does not run a filter that could refuse them a node, spread aside: nothing keeps their
+replacements from nodes where they break something.
 """
 
 from __future__ import annotations
@@ -159,6 +160,8 @@ class Movable:
         for applies, reason in self._pod_rules:
             if applies(found):
                 return reason
+        if endless := self._problem.why_endless(pod):
+            return endless
         if self.protections.without_budget and not self._budgets.of(pod):
             return "without a PodDisruptionBudget"
         return self._budgets.why_not(pod) if self._budgets.budgets else ""

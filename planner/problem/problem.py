@@ -26,6 +26,7 @@ from models.objects.workload import ReplicaSet, StatefulSet
 from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
+from planner.problem.endings import Endings
 from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
@@ -87,9 +88,27 @@ class Problem:
             *self.devices.notes(pending),
             *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
             *_group_notes(pending),
+            *self.endings.notes(self._terminating()),
             *(() if cluster.nodes else ("there are no nodes: no pod can run, and no constraint be judged",)),
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
+
+    @cached_property
+    def endings(self) -> Endings:
+        """Which pods end when they are deleted."""
+        return Endings(self.nodes.nodes)
+
+    def why_endless(self, pod: int) -> str:
+        """Why a pod with a node is not moved as it would not end, if so."""
+        found = self.endings.why_not(self.pods[pod], int(self.node_of[pod]))
+        return "" if found is None else found.stays
+
+    def _terminating(self) -> Iterator[tuple[Pod, int]]:
+        """The Terminating pods that have nodes, each with the number of its node."""
+        going = np.array([template.terminating for template in self.templates], np.bool_)
+        if going.any():
+            for pod in np.flatnonzero(going[self.template_of] & (self.node_of >= 0)).tolist():
+                yield self.pods[pod], int(self.node_of[pod])
 
     def _refuse_what_is_too_large(self) -> None:
         if self.templates:
@@ -107,7 +126,7 @@ class Problem:
         """
         labels = self.labels if more else None
         varied = copy.copy(self)
-        forget(varied, Problem.eligibility)
+        forget(varied, Problem.eligibility, Problem.endings)
         if nodes is not None:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))
             varied.nodes = NodeAxis(nodes, self.nodes)

@@ -1,17 +1,15 @@
 """What keeps a node from becoming empty whatever budgets allow: pods not asked, and pods that do not end.
 
 kubectl drain evicts nothing on a node with pods that are lost for good unless it is told to `--force`, and
-nothing on one with pods whose data is lost unless it is told to `--delete-emptydir-data`.  An eviction marks
-a pod as Terminating; its kubelet ends it, and then it stays until no finalizer is left.
+nothing on one with pods whose data is lost unless it is told to `--delete-emptydir-data`.  Which pods do not
+end is said by `planner.problem.endings`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 
-from models.objects.node import Node
 from planner.documents.drain import Reason
 from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
@@ -53,11 +51,6 @@ class Overrides:
     """Evict pods with emptyDir volumes."""
 
 
-_NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
-#: Finalizers that controllers of Kubernetes itself take away in time.
-_OWN_FINALIZERS = {"batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan"}
-#: A pod is deleted at this time at the latest; kubelets are a little late.
-_LATE = timedelta(seconds=30)
 _MOST_NAMED = 3
 #: What kubectl drain says.
 _LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
@@ -93,8 +86,8 @@ def _refused(problem: Problem, pods: Sequence[int], reason: Reason, words: str) 
 def without_end(problem: Problem, pods: Sequence[int]) -> Iterator[Held]:
     """The pods that stay Terminating once they are evicted."""
     for pod in pods:
-        if told := _why_no_end(problem, pod):
-            yield pod, *told
+        if found := problem.endings.why_not(problem.pods[pod], int(problem.node_of[pod])):
+            yield pod, found.reason, found.words
 
 
 def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
@@ -102,38 +95,7 @@ def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
     now, chosen = as_of(problem.cluster), set(nodes)
     for number, node in enumerate(problem.node_of.tolist()):
         pod = problem.pods[number]
-        deleted = pod.metadata.deletion_timestamp
-        if node not in chosen or deleted is None or is_tied(pod):
+        if node not in chosen or is_tied(pod):
             continue
-        if told := _why_no_end(problem, number):
-            yield number, *told
-        elif now is not None and deleted + _LATE < now:
-            seconds = int((now - deleted).total_seconds())
-            yield number, "Terminating", f"it should have ended {seconds} s ago and has not"
-
-
-def _why_no_end(problem: Problem, number: int) -> tuple[Reason, str] | None:
-    pod, node = problem.pods[number], problem.nodes.nodes[problem.node_of[number]]
-    state = _not_ready_words(node)
-    # What has no grace period the API server deletes by itself.
-    if state and pod.spec.termination_grace_period_seconds > 0:
-        return "NodeNotReady", (
-            f"node {node.name} {state}: no kubelet ends pods there, so an evicted pod stays Terminating "
-            "until the node is back or deleted"
-        )
-    held = [name for name in pod.metadata.finalizers if name not in _OWN_FINALIZERS]
-    if held:
-        return "Finalizer", (
-            f"it stays Terminating until its finalizer{'s' if len(held) > 1 else ''} {', '.join(held)} "
-            f"{'are' if len(held) > 1 else 'is'} removed"
-        )
-    return None
-
-
-def _not_ready_words(node: Node) -> str:
-    """In words that a node does not answer, or is not ready; empty where nothing says so."""
-    key = next((taint.key for taint in node.spec.taints if taint.key in _NOT_READY_TAINTS), "")
-    if key:
-        return f"has the taint {key}"
-    ready = next((item.status for item in node.status.conditions if item.type == "Ready"), "True")
-    return "" if ready == "True" else f"is not ready (Ready is {ready})"
+        if found := problem.endings.why_stuck(pod, node, now):
+            yield number, found.reason, found.words
