@@ -27,6 +27,7 @@ from planner.eviction.budgets import Budgets
 from planner.eviction.movable import is_tied
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
+from planner.moves.replicas_down import kept_up, replicas_down
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
@@ -60,7 +61,8 @@ class Setting:
         problem = Problem(with_machines(question.cluster, machines))
         own = {name: machine.price for name, machine in machines.items()}
         prices = NodePrices.of(problem, question.prices, question.price_label, own)
-        movable = Movable(problem, protections_of(problem.cluster), Budgets(problem))
+        staying = kept_up(problem, replicas_down(problem))
+        movable = Movable(problem, protections_of(problem.cluster), Budgets(problem), staying)
         choice = replace(question.choice, machines=frozenset(machines))
         removable = Removable.of(problem, movable, prices.prices, choice)
         return cls(question, machines, TrialCluster(problem), movable, removable, prices)

@@ -68,7 +68,7 @@ class Movable:
         *,
         jobs: bool = False,
     ) -> None:
-        """The pods of a problem; `left_alone` gives the reason for each pod outside the chosen scope.
+        """The pods of a problem; `left_alone` gives the reason for each pod that stays for another reason.
 
         With `jobs` pods of Jobs may be moved if the Job survives the eviction.
         """

@@ -31,6 +31,7 @@ from planner.eviction.controllers import JOB_FAILS
 from planner.eviction.protections import HARD, SOFT, protections_of, unmodelled
 from planner.landing.landing import NO_PINS, PinPolicy
 from planner.moves.movable import Movable
+from planner.moves.replicas_down import kept_up, replicas_down
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
@@ -156,9 +157,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         else Meter(time_limit * WORK_PER_SECOND, clock)
     )
     budgets = Budgets(problem)
-    movable = Movable(problem, protections, budgets, left_alone, jobs=jobs)
+    down = replicas_down(problem)
+    staying = {**kept_up(problem, down, max_unavailable), **left_alone}
+    movable = Movable(problem, protections, budgets, staying, jobs=jobs)
     pins = NO_PINS if evict_only else PinPolicy.of(trial, movable.templates, cordon=cordon)
-    rules = WaveRules(budgets, movable.weights, max_unavailable, pins, protections.kinds)
+    rules = WaveRules(budgets, movable.weights, max_unavailable, pins, protections.kinds, down)
     most = min((number for number in (max_moves, protections.most) if number is not None), default=None)
     # Waves are planned in steps of fixed size; only the clock ends that early.
     asked = MoveTask(trial, movable, protections, rules, most, meter, Meter(math.inf, whole))

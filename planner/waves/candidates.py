@@ -34,6 +34,12 @@ class WaveRules:
     max_unavailable: int = 1
     pin_policy: PinPolicy = NO_PINS
     kinds: frozenset[str] = frozenset(("DoNotSchedule",))
+    #: By workload the replicas that are down from the start; of one with `max_unavailable` no pod moves.
+    down: Mapping[str, int] = field(default_factory=dict)
+
+    def at_once(self, workload: str) -> int:
+        """How many pods of a workload may be away at once, beside those that are down from the start."""
+        return max(1, self.max_unavailable - self.down.get(workload, 0))
 
     @property
     def evict_only(self) -> bool:
@@ -277,7 +283,8 @@ class Candidates:
     def _limits(self, move: Move) -> Iterator[Limit]:
         """How many pods may be away at once of a pod's workload, budgets and coupled constraints."""
         rules = self.rules
-        yield self.trial.workloads[self.trial.template(move.pod)], rules.max_unavailable
+        workload = self.trial.workloads[self.trial.template(move.pod)]
+        yield workload, rules.at_once(workload)
         yield from ((budget, rules.budgets.allowed[budget]) for budget in rules.budgets.asked(move.pod))
         coupled = effort.COUPLED_IN_A_WAVE if rules.max_unavailable > 1 else 1
         yield self._coupling(move.pod), coupled
