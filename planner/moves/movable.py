@@ -116,8 +116,7 @@ class Movable:
     def _template_stays(self, template: Template) -> str:
         """Why no pod of a template may go, if so."""
         rules, pod = self.protections, template.pod
-        kinds = {owner.kind for owner in pod.metadata.owner_references}
-        kind = template.owner.kind if template.owner is not None else next(iter(sorted(kinds)), "")
+        kind = "" if template.owner is None else template.owner.kind
         volumes = pod.spec.volumes
         claims = any(v.persistent_volume_claim or v.ephemeral for v in volumes)
         checks = (

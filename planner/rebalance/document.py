@@ -171,7 +171,9 @@ def steps(
 
 def _owner(pod: Pod) -> str:
     """`Kind/name` of the controller that replaces this pod when it is gone."""
-    owner = pod.metadata.controller or pod.metadata.owner_references[0]
+    owner = pod.metadata.controller
+    if owner is None:
+        raise InternalError(f"{pod.key} is to be moved, and has no controller")
     return f"{owner.kind}/{owner.name}"
 
 

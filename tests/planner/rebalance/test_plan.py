@@ -125,6 +125,15 @@ def test_protected_pods_stay(words: Object, reason: str) -> None:
     assert plan.stays == {reason: 3}
 
 
+def test_an_owner_that_is_no_controller_makes_no_pod() -> None:
+    """What went wrong: pods with any owner reference were evicted, and counted as coming back."""
+    pods = [web(f"w{n}", "n0") for n in range(3)]
+    for item in pods:
+        item["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "1"}]
+    plan = rebalance(cluster(*zones("a", "b"), *pods))
+    assert (plan.steps, plan.stays) == ((), {"without a controller": 3})
+
+
 @pytest.mark.parametrize(
     "annotation",
     [
