@@ -69,6 +69,7 @@ def test_ordered_ready_waits_for_lower_ordinals() -> None:
     assert reasons(stateful(), *pods) == ["", "", WAITS]
     assert reasons(*pods) == ["", "", WAITS], "it is the default, also where the set is not known"
     assert reasons(stateful(podManagementPolicy="Parallel"), *pods) == ["", "", ""]
+    assert reasons(*pods[1:]) == ["", WAITS], "where it is not known, nor is which ordinal is its first"
 
 
 @pytest.mark.parametrize("first", [(), (numbered(0, gone=True),), (numbered(0, on="", conditions=[]),)])
