@@ -190,8 +190,8 @@ def test_a_pod_that_never_ends(live: ControlPlane, tmp_path: Path) -> None:
     full_zone(live, linger=0, grace=1)
     (filler,) = live.pods("-l", "app=filler")
     name = filler["metadata"]["name"]
-    live.kubectl("patch", "pod", name, "--type=merge", "-p", HELD)
     script, before = planned(live, tmp_path, "rebalance"), live.pods("-l", "app=web")
+    live.kubectl("patch", "pod", name, "--type=merge", "-p", HELD)
     for _ in range(2):  # the second start has to see it, too, before anything else
         ended = carried_out(live, script, progress=True, GRACE_MARGIN="2")
         assert ended.returncode == 1
@@ -207,9 +207,9 @@ def test_a_pod_that_never_ends(live: ControlPlane, tmp_path: Path) -> None:
 def test_a_pod_that_has_run_to_its_end_and_stays(live: ControlPlane, tmp_path: Path) -> None:
     """The name of a StatefulSet's pod is not free before it is gone: the picture says what holds it."""
     lopsided(live, kind="StatefulSet", annotations=lingering(600))
+    script = planned(live, tmp_path, "rebalance", "--evict-only")
     for name in ("web-0", "web-1", "web-2", "web-3"):
         live.kubectl("patch", "pod", name, "--type=merge", "-p", HELD)
-    script = planned(live, tmp_path, "rebalance", "--evict-only")
     with started(live, script, TIMEOUT="3") as running:
         leaving = wait_for("an eviction", lambda: leaving_pods(live) or None)
         ended = json.dumps({"status": {"phase": "Failed"}})
