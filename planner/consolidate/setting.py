@@ -16,6 +16,7 @@ import numpy as np
 from models import Cluster
 from models.collector import collector_paused
 from models.controllers.daemons import node_meant
+from planner.audit.replicas_down import kept_up, replicas_down
 from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.layout import Layout, PlanLimits, SearchTask, first_layout, moves_to
 from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
@@ -27,7 +28,6 @@ from planner.eviction.budgets import Budgets
 from planner.eviction.movable import is_tied
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
-from planner.moves.replicas_down import kept_up, replicas_down
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem

@@ -24,6 +24,7 @@ from models.objects.annotations import EXCLUDE
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.workload import Workload
+from planner.audit.replicas_down import kept_up, replicas_down
 from planner.audit.spread_counts import Owners
 from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.eviction.budgets import Budgets
@@ -31,7 +32,6 @@ from planner.eviction.controllers import JOB_FAILS
 from planner.eviction.protections import HARD, SOFT, protections_of, unmodelled
 from planner.landing.landing import NO_PINS, PinPolicy
 from planner.moves.movable import Movable
-from planner.moves.replicas_down import kept_up, replicas_down
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort

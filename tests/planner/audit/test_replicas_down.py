@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planner import consolidate, rebalance
-from planner.moves.replicas_down import DOWN, replicas_down
+from planner.audit.replicas_down import DOWN, replicas_down
 from planner.problem.problem import Problem
 from tests.builders import Object, cluster, node, pod, spread
 
