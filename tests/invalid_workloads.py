@@ -390,6 +390,10 @@ REFUSED_PODS += [
 
 #: Stored, and their pods, too.
 ACCEPTED = [
+    *_each("spec.strategy.type", ""),
+    *_each("pod.schedulerName", ""),
+    *_each("c.ports", [{"containerPort": 1, "protocol": ""}]),
+    *_each("spec.revisionHistoryLimit", -1, kind="StatefulSet"),
     *_each("spec.progressDeadlineSeconds", None),
     *_each("spec.template.metadata.name", "My_Template Name"),
     *_each("spec.template.metadata.name", "My_Template Name", kind="Job"),

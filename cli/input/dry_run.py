@@ -36,6 +36,11 @@ _NEEDED = {
     "ServiceAccount": 'serviceaccount "{}" not found',
 }
 _FAILED = re.compile(r'Error from server(?: \((\w+)\))?: (?:error when \w+ "[^"]*": )?(.*)')
+_NAMED_FIRST = re.compile(
+    r"(Error from server(?: \(\w+\))?: )error when (?:applying patch|retrieving current configuration of):\n"
+    r".*?\n(?:from server )?for: \"[^\"]*\": ",
+    re.DOTALL,
+)
 _NO_RIGHT = re.compile(r'cannot (?:create|get|patch) resource "')
 _POD = re.compile(r'(?:pods|Pod) "([^"]+)" is ')
 _LONGEST_NAME = 40
@@ -98,8 +103,8 @@ def as_applied(
     asked = [*command, "apply", "--dry-run=server", "--validate=ignore", "-f", "-", "--output", "json"]
     answer = run_kubectl(asked, given=json.dumps(listing).encode())
     to_come = list(_missing_until_then(objects))
-    told = answer.stderr.decode(errors="replace").splitlines() if answer.returncode else []
-    lines = [line.strip() for line in told if line.strip() and not line.startswith("Warning: ")]
+    told = _without_patches(answer.stderr.decode(errors="replace")) if answer.returncode else ""
+    lines = [line.strip() for line in told.splitlines() if line.strip() and not line.startswith("Warning: ")]
     # A user who may not apply them may still ask what would come of it.
     problems = [line for line in lines if not (_NO_RIGHT.search(line) or _is_left_out(line, to_come))]
     if problems:
@@ -109,6 +114,11 @@ def as_applied(
     # What is new has no version yet, and stays as it is written.
     changed = {_identity(item): item for item in listed if item["metadata"].get("resourceVersion")}
     return [changed.get(_identity(_placed(item, namespace or "default")), item) for item in objects]
+
+
+def _without_patches(told: str) -> str:
+    """What kubectl says without the patches, or the objects, that it names before the reason."""
+    return _NAMED_FIRST.sub(r"\1", told)
 
 
 def _identity(item: Manifest) -> tuple[str, str, str]:

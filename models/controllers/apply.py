@@ -57,18 +57,14 @@ def as_applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
     if "status" in earlier.model_fields_set and "status" not in item.model_fields_set:
         update["status"] = getattr(earlier, "status", None)
     if isinstance(item, Workload) and isinstance(earlier, Workload):
-        kept = _kept_replicas(item, earlier)
-        if kept is not None:
-            update["spec"] = item.spec.model_copy(update={"replicas": kept})
+        update["spec"] = item.spec.model_copy(update=_kept(item, earlier))
     return item.model_copy(update=update)
 
 
-def _kept_replicas(item: Workload, earlier: Workload) -> int | None:
-    """The number that stays as it is, such as an autoscaler has set it: the later object names none."""
-    if "replicas" in item.spec.model_fields_set or "replicas" not in earlier.spec.model_fields_set:
-        return None
-    number: int | None = getattr(earlier.spec, "replicas", None)
-    return number
+def _kept(item: Workload, earlier: Workload) -> dict[str, Any]:
+    """What stays as it is, as others than kubectl set it, and the later object does not name it."""
+    unsaid = {"replicas", "paused"} & earlier.spec.model_fields_set - item.spec.model_fields_set
+    return {name: getattr(earlier.spec, name) for name in unsaid}
 
 
 def kept_numbers(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
@@ -77,8 +73,8 @@ def kept_numbers(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
         there = {(item.kind, item.key): item for item in getattr(running, field)}
         for item in getattr(manifests, field):
             earlier = there.get((item.kind, item.key))
-            kept = None if earlier is None else _kept_replicas(item, earlier)
-            if kept not in {None, 1}:
+            kept = 1 if earlier is None else _kept(item, earlier).get("replicas", 1)
+            if kept != 1:
                 yield (
                     f"{item.kind} {item.key} names no replicas: the {kept} that it has stay; if it was "
                     "applied with a number before, kubectl makes that 1"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from models.objects.annotations import Annotations
@@ -23,6 +23,11 @@ def kubernetes_name(field_name: str) -> str:
     """The API's spelling of a snake_case name: `max_skew` is `maxSkew`, `host_ip` is `hostIP`."""
     first, *rest = field_name.split("_")
     return _ACRONYM.sub("IP", first + "".join(word.capitalize() for word in rest))
+
+
+def empty_is(default: str) -> BeforeValidator:
+    """For a field of which the API server takes an empty text for its default."""
+    return BeforeValidator(lambda text: default if text == "" else text)
 
 
 def _model_fields(schema: CoreSchema) -> list[Any]:

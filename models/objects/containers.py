@@ -1,19 +1,29 @@
 """Containers as far as placement sees them: requests, ports and images."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from models.objects.base import KubeModel
+from models.objects.base import KubeModel, empty_is
 from models.objects.quantity import ResourceList
 from models.objects.security import SecurityContext
+
+
+def _said(amounts: object) -> object:
+    """The limits that are there: `kubectl apply` leaves out what is null."""
+    if isinstance(amounts, dict) and None in amounts.values():
+        return {name: amount for name, amount in amounts.items() if amount is not None}
+    return amounts
+
+
+_Limits = Annotated[ResourceList, BeforeValidator(_said)]
 
 
 class ResourceRequirements(KubeModel):
     """Amounts asked for and allowed."""
 
     requests: ResourceList = Field(default_factory=dict)
-    limits: ResourceList = Field(default_factory=dict)
+    limits: _Limits = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_limits(self) -> Self:
@@ -39,7 +49,7 @@ class ContainerPort(KubeModel):
 
     container_port: int = Field(ge=1, le=65535)
     host_port: int = Field(default=0, ge=0, le=65535)
-    protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
+    protocol: Annotated[Literal["TCP", "UDP", "SCTP"], empty_is("TCP")] = "TCP"
     host_ip: str = ""
 
 

@@ -19,6 +19,7 @@ from models.objects.base import (
     NamespacedObject,
     ObjectMeta,
     Time,
+    empty_is,
 )
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.quantity import ResourceList
@@ -78,7 +79,7 @@ class PodSpec(KubeModel):
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    scheduler_name: str = "default-scheduler"
+    scheduler_name: Annotated[str, empty_is("default-scheduler")] = "default-scheduler"
     priority: int | None = Field(default=None, ge=LEAST_INT32, le=MOST_INT32)
     priority_class_name: str = ""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"

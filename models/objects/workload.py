@@ -12,6 +12,7 @@ from models.objects.base import (
     KubeModel,
     NamespacedObject,
     WorkloadMeta,
+    empty_is,
 )
 from models.objects.ordinals import OrdinalRange, ordinals
 from models.objects.pod import PodTemplateSpec
@@ -56,7 +57,9 @@ class RollingUpdate(KubeModel):
 class UpdateStrategy(KubeModel):
     """How pods of an old template are replaced by those of a new one."""
 
-    type: Literal["RollingUpdate", "Recreate", "OnDelete"] = "RollingUpdate"
+    type: Annotated[Literal["RollingUpdate", "Recreate", "OnDelete"], empty_is("RollingUpdate")] = (
+        "RollingUpdate"
+    )
     rolling_update: RollingUpdate = Field(default_factory=RollingUpdate)
 
 

@@ -1,8 +1,7 @@
-"""How many replicas of workloads are down before anything moves.
+"""How many replicas of workloads are down, and stay so, before anything moves.
 
-A Terminating pod is down as long as no other one is there for it.  Of a StatefulSet, and of a Job that
-replaces only pods that have ended, the other one is made after the end; else at once, and it may not be ready
-yet.
+Of a StatefulSet, and of a Job that replaces only pods that have ended, another pod is made after the end of a
+Terminating one.  Where that cannot end the replica is down for good; others are so for seconds.
 """
 
 from __future__ import annotations
@@ -12,29 +11,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
 from planner.eviction.controllers import Controllers
 from planner.problem.problem import Problem
 
 #: Why no more pods of a workload may go.
-DOWN = "of a workload with as many Terminating replicas as may be down"
+DOWN = "of a workload with as many replicas that cannot end as may be down"
 
 
 def replicas_down(problem: Problem) -> Counter[str]:
-    """By workload, `namespace Kind/name`, the Terminating replicas for which no other pod is there yet."""
-    if not any(template.terminating for template in problem.templates):
+    """By workload, `namespace Kind/name`, the Terminating replicas that cannot end, and have no successor."""
+    stuck = [pod for pod in problem.terminating() if problem.why_endless(pod)]
+    if not stuck:
         return Counter()
     names, controllers = _workloads(problem), Controllers(problem)
-    down, replaced, coming = Counter[str](), Counter[str](), Counter[str]()
-    for number, pod in enumerate(problem.pods):
-        name = names[problem.template_of[number]]
-        if not pod.is_terminating:
-            coming[name] += not _is_up(pod)
-        elif controllers.is_wanted(number):
-            counts = down if controllers.comes_after_the_end(number) else replaced
-            counts[name] += 1
-    return down + (replaced & coming)
+    return Counter(
+        names[problem.template_of[pod]]
+        for pod in stuck
+        if controllers.is_wanted(pod) and controllers.comes_after_the_end(pod)
+    )
 
 
 def kept_up(problem: Problem, down: Mapping[str, int], max_unavailable: int = 1) -> dict[int, str]:
@@ -51,7 +46,3 @@ def _workloads(problem: Problem) -> list[str]:
     """For every template its workload."""
     owners = Owners(problem.cluster)
     return [f"{template.namespace} {owners.workload(template)}" for template in problem.templates]
-
-
-def _is_up(pod: Pod) -> bool:
-    return bool(pod.node_name) and not (pod.is_starting or pod.is_unready)

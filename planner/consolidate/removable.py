@@ -67,10 +67,10 @@ class Removable:
     def of(cls, problem: Problem, movable: Movable, prices: Ints, choice: NodeChoice) -> Removable:
         """The nodes of a problem, given which of its pods may move."""
         holders, promised = _holders(problem, movable), _promised(problem)
-        occupied = np.isin(np.arange(problem.nodes.size), problem.node_of).tolist()
         kept: dict[int, StayingNode] = {}
         for number, node in enumerate(problem.nodes.nodes):
-            reason = _why_kept(node, choice, ends=not occupied[number] or problem.endings.is_ready(number))
+            ends = problem.endings.is_ready(number) or not _needs_evictions(problem, number)
+            reason = _why_kept(node, choice, ends=ends)
             if reason:
                 kept[number] = StayingNode(reason)
             elif number in holders:
@@ -116,6 +116,12 @@ def _holders(problem: Problem, movable: Movable) -> dict[int, StayingNode]:
             if stuck is not None:
                 found.setdefault(node, StayingNode(f"holds a Terminating pod: {stuck.words}", pod))
     return found
+
+
+def _needs_evictions(problem: Problem, node: int) -> bool:
+    """Whether a node holds pods that do not go with it."""
+    there = np.flatnonzero(problem.node_of == node).tolist()
+    return not all(is_tied(problem.pods[pod]) for pod in there)
 
 
 def _promised(problem: Problem) -> dict[int, int]:

@@ -24,7 +24,7 @@ from planner.problem.quotas import EXCEEDED, Quotas
 
 REFUSED = "whose replacement the API server would refuse"
 CONTENDED = "whose replacement would compete with other pods for a ResourceQuota"
-DIFFERS = "whose replacement would request something else, as LimitRange has it"
+DIFFERS = "whose replacement would request something else, as LimitRange or its template has it"
 RESIZED = "whose replacement would request what the template has, not what it was resized to"
 
 
@@ -81,7 +81,7 @@ class ReplacementAdmission:
             return ""
         if made.refusal:
             return REFUSED
-        return "" if same_requests(made.spec, pod.spec) or self._may_be_resized(pod) else DIFFERS
+        return "" if same_requests(made.spec, pod.spec) else DIFFERS
 
     def is_resized(self, pod: Pod) -> bool:
         """Whether the next pod requests something else, as this one was resized in place."""

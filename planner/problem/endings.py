@@ -93,10 +93,12 @@ class Endings:
                 causes.setdefault(name, why.words.partition(":")[0])
         if found:
             named = [f"{name}, {found[name]} ({causes[name]})" for name in sorted(found)]
+            stateful = any(" StatefulSet/" in name for name in found)
+            names = ", and till then a StatefulSet makes no other one of the same name" if stateful else ""
             more = f"; and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
             yield (
-                f"{counted(found.total(), 'Terminating pod')} cannot end, and till then a StatefulSet makes "
-                f"no other one of the same name: {'; '.join(named[:_MOST_NAMED])}{more}"
+                f"{counted(found.total(), 'Terminating pod')} cannot end{names}: "
+                f"{'; '.join(named[:_MOST_NAMED])}{more}"
             )
 
 

@@ -88,7 +88,7 @@ class Problem:
             *self.devices.notes(pending),
             *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
             *_group_notes(pending),
-            *self.endings.notes(self._terminating()),
+            *self.endings.notes((self.pods[pod], int(self.node_of[pod])) for pod in self.terminating()),
             *(() if cluster.nodes else ("there are no nodes: no pod can run, and no constraint be judged",)),
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
@@ -103,12 +103,13 @@ class Problem:
         found = self.endings.why_not(self.pods[pod], int(self.node_of[pod]))
         return "" if found is None else found.stays
 
-    def _terminating(self) -> Iterator[tuple[Pod, int]]:
-        """The Terminating pods that have nodes, each with the number of its node."""
+    def terminating(self) -> Sequence[int]:
+        """The Terminating pods that have nodes."""
         going = np.array([template.terminating for template in self.templates], np.bool_)
-        if going.any():
-            for pod in np.flatnonzero(going[self.template_of] & (self.node_of >= 0)).tolist():
-                yield self.pods[pod], int(self.node_of[pod])
+        if not going.any():
+            return ()
+        found: list[int] = np.flatnonzero(going[self.template_of] & (self.node_of >= 0)).tolist()
+        return found
 
     def _refuse_what_is_too_large(self) -> None:
         if self.templates:

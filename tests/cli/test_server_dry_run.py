@@ -180,6 +180,25 @@ def test_what_the_same_manifests_create_is_not_missing(
     ("line", "error"),
     [
         (
+            'Error from server (Forbidden): error when applying patch:\n{"spec":{"replicas":1}}\nto:\n'
+            'Resource: "apps/v1, Resource=deployments"\nName: "web", Namespace: "shop"\n'
+            'for: "STDIN": error when patching "STDIN": deployments.apps "web" is forbidden: '
+            'User "me" cannot patch resource "deployments" in API group "apps"',
+            "",
+        ),
+        (
+            'Error from server (Conflict): error when applying patch:\n{"spec":{"secret":1}}\nto:\n'
+            'Resource: "apps/v1, Resource=deployments"\nName: "web", Namespace: "shop"\n'
+            'for: "STDIN": the object has been modified',
+            "the API server would not apply this: the object has been modified",
+        ),
+        (
+            "Error from server (Forbidden): error when retrieving current configuration of:\n"
+            'Resource: "/v1, Resource=secrets"\nName: "s", Namespace: "shop"\n'
+            'from server for: "STDIN": secrets "s" is forbidden: User "me" cannot get resource "secrets"',
+            "",
+        ),
+        (
             'The Deployment "web" is invalid: spec.replicas: Invalid value: -1: must be greater than 0',
             'the API server would not apply this: The Deployment "web" is invalid: spec.replicas: Invalid',
         ),

@@ -152,21 +152,6 @@ class Digits:
             return False
         return manifests.may_be_evicted(pod)
 
-    def may_move(self, kind: Kind) -> bool:
-        """Whether `rebalance` and `consolidate` may move a kind's pods: no other replica is down already."""
-        return kind.movable and not self._is_down(self.workload(kind.pod), kind.namespace)
-
-    def _is_down(self, workload: str, namespace: str) -> bool:
-        """Whether a pod of a workload is Terminating, and no other one is there for it and ready."""
-        mine = [
-            pod
-            for pod in self.pods
-            if (self.workload(pod), pod["metadata"]["namespace"]) == (workload, namespace)
-        ]
-        ending = [pod for pod in mine if not manifests.is_live(pod)]
-        coming = [pod for pod in mine if manifests.is_live(pod) and not manifests.is_ready(pod)]
-        return bool(ending) and (manifests.stateful_set(ending[0]) is not None or bool(coming))
-
     def _is_orphan(self, pod: Object) -> bool:
         """Whether the controller is missing where others of its kind are in the namespace."""
         owner, namespace = manifests.controller(pod) or {}, pod["metadata"]["namespace"]

@@ -70,7 +70,7 @@ class NodeSetSearch:
         taints = {taint["key"] for taint in (node.get("spec") or {}).get("taints") or ()}
         promised = {(pod.get("status") or {}).get("nominatedNodeName") for pod in self._tiny.pods}
         there = [kind for kind in self._tiny.kinds if number in kind.running]
-        stays = any(not self._tiny.may_move(kind) and not _goes_along(kind.pod) for kind in there)
+        stays = any(not kind.movable and not _goes_along(kind.pod) for kind in there)
         return not (stays or name in promised or (there and taints & _NOT_READY))
 
     def cost(self, nodes: Sequence[str]) -> int:
@@ -95,7 +95,7 @@ class NodeSetSearch:
         """The fewest moves that empty some nodes, all cordoned; None if so many do not."""
         tiny = TinyCluster([_cordoned(item) if _is_one_of(item, nodes) else item for item in self._objects])
         going = [tiny.names.index(name) for name in nodes]
-        movable = [number for number, kind in enumerate(tiny.kinds) if tiny.may_move(kind)]
+        movable = [number for number, kind in enumerate(tiny.kinds) if kind.movable]
         search = Moving(tiny, away=False)
         parents: Parents = {tiny.start: None}
         level = [tiny.start]

@@ -54,7 +54,7 @@ class Moving:
         self._wishes = [row.excess for row in tiny.rows if soft and not row.hard]
         self._soft = soft
         self._limit = limit
-        self._movable = [n for n, kind in enumerate(tiny.kinds) if tiny.may_move(kind) and kind.running]
+        self._movable = [n for n, kind in enumerate(tiny.kinds) if kind.movable and kind.running]
         self.weights = self._weights()
         self._excess: dict[State, tuple[int, ...]] = {}
 

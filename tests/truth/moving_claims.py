@@ -147,7 +147,7 @@ def _moved(tiny: TinyCluster, search: Moving, plan: MovePlan) -> tuple[State, in
     state, weight = tiny.start, 0
     for step in plan.steps:
         kind, source, target = kind_of[step.pod], node_of[step.pod], tiny.names.index(step.node)
-        if not tiny.may_move(tiny.kinds[kind]):
+        if not tiny.kinds[kind].movable:
             return state, weight, [f"{step.pod} must not be moved"]
         allowed = {(k, s, t) for k, s, t, _ in search.next(state)}
         if (kind, source, target) not in allowed:

@@ -33,7 +33,8 @@ def pod_resources(spec: Mapping[str, Any], at: str) -> Iterator[str]:
 
 
 def _sides(found: Mapping[str, Any], at: str, rule: Any) -> Iterator[str]:
-    sides = {side: found.get(side) or {} for side in ("limits", "requests")}
+    # kubectl leaves out what is null.
+    sides = {side: _said(found.get(side) or {}) for side in ("limits", "requests")}
     for side, amounts in sides.items():
         for name, amount in sorted(amounts.items()):
             yield from rule(name, f"{at}.{side}[{name}]")
@@ -43,6 +44,10 @@ def _sides(found: Mapping[str, Any], at: str, rule: Any) -> Iterator[str]:
         yield f"{at}.limits: Required value: Limit must be set for non overcommitable resources"
     if any(name.startswith(HUGE_PAGES) for name in names) and not names & _OF_PODS:
         yield f"{at}: Forbidden: HugePages require cpu or memory"
+
+
+def _said(amounts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
 def _container_resource(name: str, at: str) -> Iterator[str]:
@@ -63,7 +68,7 @@ def _amount(name: str, amount: object, at: str) -> Iterator[str]:
     """What comes in pieces, such as devices and huge pages, is asked for in whole ones."""
     if not is_exact(name):
         return
-    nano = parse_quantity(str(amount or 0))
+    nano = parse_quantity(str(amount))
     if name.startswith(HUGE_PAGES):
         page = page_size(name)
         if not page or nano % page:

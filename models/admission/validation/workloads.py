@@ -122,7 +122,6 @@ def _daemon_set(spec: Fields, at: str) -> Iterator[str]:
 
 
 def _stateful_set(spec: Fields, at: str) -> Iterator[str]:
-    yield from at_least_zero(spec, at, "revisionHistoryLimit")
     strategy, at = fields_of(spec, "updateStrategy"), f"{at}.updateStrategy"
     if (kind := text_of(strategy, "type")) not in {"", _ROLLING, "OnDelete"}:
         yield invalid_value(at, kind, f"must be '{_ROLLING}' or 'OnDelete'")

@@ -90,7 +90,7 @@ def prepare(
         *second_ones(cluster, manifests),
         *kept_numbers(cluster, manifests),
         *not_played(manifests),
-        *_paused(manifests),
+        *_paused(after, manifests),
         *_idle_jobs(after, manifests),
         *managed_elsewhere(manifests.jobs),
         *unevaluated(cluster, manifests),
@@ -110,10 +110,11 @@ def _nowhere(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
                 yield f'{place}: there is no node "{spec.node_name}"'
 
 
-def _paused(manifests: Snapshot) -> Iterator[str]:
+def _paused(after: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """A note for each Deployment that rolls nothing out."""
-    for item in manifests.deployments:
-        if item.spec.paused and not is_custom(item):
+    applied_ones = {item.key for item in manifests.deployments}
+    for item in after.deployments:
+        if item.spec.paused and item.key in applied_ones and not is_custom(item):
             yield f"{item.kind} {item.key} is paused: it is only scaled, and no template is rolled out"
 
 

@@ -88,5 +88,8 @@ def _said(template: PodTemplateSpec | None) -> Sequence[str]:
     if template is None:
         return ()
     labels = {key: text for key, text in template.metadata.labels.items() if key != HASH_LABEL}
-    spec = "" if template.spec is None else template.spec.model_dump_json()
-    return (repr(sorted(labels.items())), spec)
+    if template.spec is None:
+        return (repr(sorted(labels.items())), "")
+    # The API server fills the old field from the new one, or the other way round.
+    account = {"service_account_name": template.spec.account, "service_account": ""}
+    return (repr(sorted(labels.items())), template.spec.model_copy(update=account).model_dump_json())

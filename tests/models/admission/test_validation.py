@@ -58,3 +58,9 @@ def test_nothing_is_said_of_other_kinds(kind: str) -> None:
     others = {"apiVersion": "apps.kruise.io/v1alpha1", "kind": kind, "metadata": {"name": "system:x"}}
     assert [*invalid_fields(others)] == []
     assert [*invalid_fields({**others, "kind": "StatefulSet"})] == []
+
+
+def test_a_null_amount_is_left_out() -> None:
+    """As kubectl apply leaves it out; kubectl create, which sends it on, is refused."""
+    assert problems(Case({"c.resources": {"limits": {"cpu": None}, "requests": {"cpu": "1"}}})) == []
+    assert problems(Case({"c.resources": {"limits": {"example.com/gpu": None}}})) == []

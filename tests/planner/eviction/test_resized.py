@@ -8,7 +8,7 @@ from models import Cluster
 from models.sharing.kept import kept
 from planner import capacity, consolidate, drain, rebalance, rollout, survive
 from planner.eviction.controllers import Controllers
-from planner.eviction.replacements import RESIZED
+from planner.eviction.replacements import DIFFERS, RESIZED
 from planner.problem.problem import Problem
 from tests.builders import ZONE, Object, cluster, node, replica, revision, scaled, spread
 
@@ -106,3 +106,19 @@ def test_a_snapshot_keeps_the_generation_of_pods() -> None:
     """It is all that tells a resize afterwards."""
     *_, pod = deployed()
     assert kept(pod)["metadata"]["generation"] == 2
+
+
+def test_a_changed_pod_does_not_hide_what_a_limit_range_does_to_the_others() -> None:
+    """An ephemeral container raised its generation; the next pods of all request what the LimitRange says."""
+    plain = {"name": "main", "resources": {"requests": {"memory": "1Gi"}}}
+    found = scaled("Deployment", "web", 3, containers=[plain])
+    owner = revision(found)
+    pods = [replica(owner, f"web-{n}", "a1", generation=2 if n == 0 else 1) for n in range(3)]
+    for item in pods:
+        item["spec"]["containers"] = [plain]
+    limits = {"type": "Container", "defaultRequest": {"cpu": "5"}}
+    metadata = {"name": "l", "creationTimestamp": "2030-01-01T00:00:00Z"}
+    later = {"kind": "LimitRange", "metadata": metadata, "spec": {"limits": [limits]}}
+    problem = Problem(cluster(*NODES, found, owner, *pods, later))
+    controllers = Controllers(problem)
+    assert {controllers.why_not(problem.pod_index[f"default/web-{n}"]) for n in range(3)} == {DIFFERS}

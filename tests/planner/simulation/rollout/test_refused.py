@@ -129,6 +129,18 @@ def test_of_a_job_some_fields_may_change_while_it_is_suspended(
         assert found == ([f"spec.{field}: Invalid value: field is immutable"] if field else [])
 
 
+def test_a_job_that_waits_may_be_applied_again() -> None:
+    """Its ServiceAccount fills the old field, too; and what would help is refused, which is no error."""
+    (zone, *_) = zones("a")
+    pod: Object = {"serviceAccountName": "robot", "nodeSelector": {"no": "where"}}
+    there, again = job(suspended=False, pod=pod), job(suspended=False, pod=pod)
+    there["spec"]["template"]["spec"]["serviceAccount"] = "robot"
+    del again["metadata"]["uid"]
+    found = applied([zone, there], again, replays=1)
+    assert not found.completes
+    assert [fix.changes[0].action for fix in found.fixes] == ["AddNode"]
+
+
 def test_of_a_stateful_set_only_some_fields_may_change() -> None:
     """Not the policy, nor the claims; the number of replicas and the template may."""
     before = web(2, kind="StatefulSet", volumeClaimTemplates=[CLAIM])

@@ -150,3 +150,13 @@ def test_a_manifest_without_replicas_keeps_their_number(kind: str, number: int) 
     assert not [
         note for note in rollout(Cluster.from_objects(there), manifests(changed)).notes if "names" in note
     ]
+
+
+def test_a_paused_deployment_stays_paused() -> None:
+    """Somebody has paused it, and the manifest says nothing of that."""
+    there = running(web(2, paused=True), ["a1", "b1"], *zones("ab"))
+    found = rollout(Cluster.from_objects(there), manifests(web(2, cpu="200m")), replays=2)
+    assert "Deployment shop/web is paused: it is only scaled, and no template is rolled out" in found.notes
+    assert not [note for note in found.notes if "names no replicas" in note]
+    resumed = rollout(Cluster.from_objects(there), manifests(web(2, cpu="200m", paused=False)), replays=2)
+    assert not [note for note in resumed.notes if "is paused" in note]
