@@ -52,6 +52,7 @@ BETWEEN = "of an older ReplicaSet of a Rollout that is between two"
 EPHEMERAL = "with an ephemeral volume"
 #: The devices go back with the pod; which ones the next pod gets, and on which node, is not judged.
 DEVICES = "whose devices are not passed on to a replacement"
+GATED = "whose replacement would wait for its scheduling gate"
 #: The Job would survive the eviction, but moving pods of Jobs was not allowed.
 OF_JOB = "of a Job"
 JOB_FAILS = "of a Job that would not survive it"
@@ -183,7 +184,8 @@ class Controllers:
         pod = self._problem.templates[number].pod
         ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
         devices = bool(pod.spec.resource_claims) and self._problem.devices.go_with(pod)
-        own = (EPHEMERAL if ephemeral else "") or (DEVICES if devices else "")
+        gated = self._admission.is_gated(pod)
+        own = (EPHEMERAL if ephemeral else "") or (DEVICES if devices else "") or (GATED if gated else "")
         return self._why_none(pod) or own or self._admission.why_not(pod)
 
     def _why_none(self, pod: Pod) -> str:

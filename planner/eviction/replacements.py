@@ -74,6 +74,11 @@ class ReplacementAdmission:
                 found.setdefault(pod.namespace, set()).add(_owner(pod))
         return found
 
+    def is_gated(self, pod: Pod) -> bool:
+        """Whether the next pod has a scheduling gate, which somebody took away from this one."""
+        template = self._template_of(pod)
+        return template is not None and template.spec is not None and bool(template.spec.scheduling_gates)
+
     def _by_limits(self, pod: Pod) -> str:
         """What a LimitRange does to the next pod: it may be newer than the pod that runs."""
         made = self._next(pod)

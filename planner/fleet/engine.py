@@ -89,6 +89,8 @@ class _Run:
     kept: KeptAnswers | None
     waiting: deque[_Piece] = field(default_factory=deque)
     again: deque[_Piece] = field(default_factory=deque)
+    #: Whether a worker has ended, and with it maybe all: others may still answer what they have.
+    broken: bool = False
     sent: dict[Answering, _Sent] = field(default_factory=dict)
     replies: dict[int, Reply] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
@@ -133,6 +135,9 @@ class _Run:
 
     def _fill(self) -> None:
         """As many pieces as there are workers; what may have ended a worker goes alone."""
+        if self.broken and not self.sent:
+            self.workers.renew()
+            self.broken = False
         if self.again:
             if not self.sent:
                 self._send(self.again.popleft())
@@ -171,8 +176,7 @@ class _Run:
             self._know(number, Reply.none(f"no answer in two tries, the worker ended with {words}"))
         else:
             self.again.extend(_Piece((number,), alone=True) for number in piece.numbers)
-        if not any(not future.done() for future in self.sent):
-            self.workers.renew()
+        self.broken = True
 
     def _give_up(self, overdue: Sequence[Answering]) -> None:
         """Workers that do not even keep the limit are left or ended; the others' work is sent anew."""

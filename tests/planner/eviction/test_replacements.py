@@ -1,10 +1,12 @@
 """Pods whose replacement the API server would not create stay where they are."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from planner import consolidate, drain, rebalance
+from planner.eviction.controllers import GATED
 from tests.builders import HARD, ZONE, cluster, node, pod
 
 Object = dict[str, Any]
@@ -154,3 +156,18 @@ def test_pods_that_are_not_created_take_no_room() -> None:
         ]
         assert [note.split(" and may take")[0] for note in consolidated] == ([words] if words else [])
         assert [f"pending pods ({number}) may take" in note for note in rebalanced] == [True] * bool(number)
+
+
+def test_pods_whose_template_has_a_gate_stay() -> None:
+    """It was taken from those that run; whether anybody takes it from the next ones, nothing says."""
+    found = lopsided()
+    (owner,) = found.replica_sets
+    assert rebalance(found).steps
+    gated = {"schedulingGates": [{"name": "example.com/wait"}]}
+    plain = owner.spec.template
+    assert plain is not None
+    spec = type(plain.spec).model_validate({**plain.spec.model_dump(by_alias=True), **gated})
+    template = plain.model_copy(update={"spec": spec})
+    changed = owner.model_copy(update={"spec": owner.spec.model_copy(update={"template": template})})
+    plan = rebalance(replace(found, replica_sets=(changed,)))
+    assert (plan.steps, plan.stays) == ((), {GATED: 4})

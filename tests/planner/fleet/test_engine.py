@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from planner.fleet import Given, Task, answers
 from planner.fleet.engine import STOPPED, Progress, Row
 from planner.fleet.kept import KeptAnswers, key_of
 from planner.fleet.tasks import Ask
-from planner.fleet.workers import ProcessWorkers
+from planner.fleet.worker import work
+from planner.fleet.workers import Answering, ProcessWorkers
 from tests.planner.fleet.asks import Computes, Fails, Grows, Kills, Refuses, Says, Sleeps
 
 
@@ -60,6 +61,41 @@ def test_a_task_that_always_ends_its_worker_is_an_error_and_no_other_is(processe
     end = "no answer in two tries"
     assert told(rows) == ["0", "1", "2", "3", end, "awake", end, "last"]
     assert {row.reply.exit_code for row in rows if row.reply.error} == {3}
+
+
+class Fragile:
+    """Two workers; the first piece ends its own, the second is answered all the same, and then nothing is."""
+
+    at_once = 2
+
+    def __init__(self) -> None:
+        self._pieces, self.renewed = 0, 0
+
+    def submit(self, pieces: Sequence[Task]) -> Answering:
+        """An error for the first piece, and for all after the second until there are new workers."""
+        self._pieces += 1
+        found: Answering = Future()
+        if self._pieces == 2:
+            threading.Timer(0.2, lambda: found.set_result(work(tuple(pieces)))).start()
+        elif self.renewed:
+            found.set_result(work(tuple(pieces)))
+        else:
+            found.set_exception(BrokenExecutor("ended"))
+        return found
+
+    def renew(self) -> None:
+        """New workers."""
+        self.renewed += 1
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+def test_a_late_answer_does_not_keep_broken_workers() -> None:
+    """What went wrong: the task that was asked once more got the workers that had ended."""
+    workers = Fragile()
+    assert told([*answers(tasks(Says("first"), Says("second")), workers)]) == ["first", "second"]
+    assert workers.renewed == 1
 
 
 @pytest.mark.parametrize("ask", [Sleeps(30), Computes()])
