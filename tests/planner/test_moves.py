@@ -308,6 +308,12 @@ def test_a_proof_that_leaves_plans_out_is_called_conditional() -> None:
     assert plan.status == "ConditionallyOptimal"
 
 
+def test_pods_that_ask_for_nothing_are_no_packing() -> None:
+    """What went wrong: nodes were filled with pods that take no room, which ended with an IndexError."""
+    plan = solve(Cluster.load(FOUND / "nothing-asked-for.json"), allow_moves=True)
+    assert plan.objective[0].value == 9
+
+
 def test_a_proof_is_not_conditional_where_evictions_only_help() -> None:
     """Host ports and anti-affinity admit no pod because of its peers, so a proof holds for every plan."""
     plan = solve(

@@ -40,7 +40,12 @@ class Filling:
         self._at = np.full(vectors.pods, vectors.nodes, np.intp)
 
     def place(self, pods: Mapping[int, int]) -> Codes | None:
-        """The node of every pod, with so many of every priority placed; None when that did not work out."""
+        """The node of every pod, with so many of every priority placed; None when that did not work out.
+
+        Where pods ask for nothing no node is ever full.
+        """
+        if not self._v.unit.size:
+            return None
         left = self._chosen(pods)
         nodes = self._random.permutation(self._v.nodes)
         loose = min(self._effort.loose[self._seed % len(self._effort.loose)], -(-self._v.nodes // 2))
