@@ -118,5 +118,5 @@ def _merged_by(key: str, old: list[Object], patch: list[Object]) -> list[Object]
 
 def landing(objects: Sequence[Object], pod: str, *, preemption: bool) -> Decision:
     """What a fresh simulation of a fresh cluster does with a pod."""
-    decisions = simulate(Cluster.from_objects(objects), preemption=preemption).decisions
+    decisions = simulate(Cluster.from_objects(objects), preemption=preemption, verbose=True).decisions
     return next(decision for decision in decisions if decision.pod == pod)
