@@ -9,7 +9,7 @@ from planner import explain
 from planner.documents.explanation import Explanation
 from planner.documents.plan import Decision
 from tests import seeds
-from tests.planner.explain.applying import applied, at_rest, landing
+from tests.planner.explain.applying import applied, at_rest, landing, name_of
 from tests.planner.test_conformance import Case, cases
 from tests.truth import wide
 from tests.truth.claims import makes_pods
@@ -25,7 +25,9 @@ def failures(case: Case, *, anywhere: bool = False) -> list[str]:
     preemption = case["preemption"]
     resting = at_rest(case["cluster"]["items"], preemption=preemption)
     wrong = []
-    for found in explanations(case):
+    # Tried again and again some pods find a node that are explained as pending after one try.
+    placed = {name_of(item) for item in resting if item["kind"] == "Pod" and item["spec"].get("nodeName")}
+    for found in (one for one in explanations(case) if one.pod not in placed):
         for fix in (*found.fixes, *found.risky):
             decision = landing(applied(resting, found.pod, fix), found.pod, preemption=preemption)
             if not (_lands_on(decision, fix.node) or (anywhere and decision.node)):
