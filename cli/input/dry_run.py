@@ -91,7 +91,7 @@ def admitted_templates(
             yield {**trial.result, "refusal": line}
 
 
-def as_applied(
+def after_apply(
     command: Sequence[str], objects: Sequence[Manifest], namespace: str | None = None
 ) -> list[Manifest]:
     """These manifests, and in place of those that change an object that object as it would be then.

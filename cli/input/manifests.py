@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.input.dry_run import admitted_templates, as_applied
+from cli.input.dry_run import admitted_templates, after_apply
 from models import Cluster, InputError
 from models.admission.validation import invalid_fields
 from models.cluster import read
@@ -46,7 +46,7 @@ def manifests(
         each_object(text, name, items.append)
         written += [(name, item) for item in items]
     if server_dry_run is not None:
-        objects = as_applied(server_dry_run, [item for _, item in written], namespace)
+        objects = after_apply(server_dry_run, [item for _, item in written], namespace)
         found = read_objects([*objects, *admitted_templates(server_dry_run, objects, namespace)])
     return read([], namespace=namespace, partial=True, more=found), written
 

@@ -70,7 +70,8 @@ def newer_than_pods(found: Snapshot) -> Iterator[str]:
         return
     tried = {(one.namespace, one.workload_kind, one.workload_name) for one in found.admitted_templates}
     youngest = {whose: pod for whose, pod in _youngest(found).items() if whose not in tried}
-    namespaces = {pod.namespace: labels_of_namespace(pod.namespace, found) for pod in youngest.values()}
+    names = {pod.namespace for pod in youngest.values()}
+    namespaces = {name: labels_of_namespace(name, found) for name in names}
     for one in in_question:
         whose = [
             described(owner)

@@ -21,7 +21,7 @@ DOWN = "of a workload with as many replicas that cannot end as may be down"
 
 def replicas_down(problem: Problem) -> Counter[str]:
     """By workload, `namespace Kind/name`, the Terminating replicas that cannot end, and have no successor."""
-    stuck = [pod for pod in problem.terminating() if problem.why_endless(pod)]
+    stuck = [pod for pod in problem.endings.terminating if problem.endings.why_not(pod)]
     if not stuck:
         return Counter()
     names, controllers = _workloads(problem), Controllers(problem)

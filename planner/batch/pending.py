@@ -75,7 +75,8 @@ class Pending:
             and not budgets.why_not(pod)
             and not claims.unbound(pods[pod])
         ]
-        reasons = [self.controllers.why_not(pod) or self.problem.why_endless(pod) for pod in asked]
+        endings = self.problem.endings
+        reasons = [self.controllers.why_not(pod) or endings.why_not_moved(pod) for pod in asked]
         self.kept = [reason for reason in reasons if reason]
         found = [pod for pod, reason in zip(asked, reasons, strict=True) if not reason]
         ordered = ((several, 1) for several in self.controllers.one_at_a_time(found) if len(several) > 1)

@@ -112,7 +112,7 @@ def _holders(problem: Problem, movable: Movable) -> dict[int, StayingNode]:
         if not goes_with_its_node(problem, pod):
             found.setdefault(node, StayingNode(f"holds a pod that stays: {movable.reasons[pod]}", pod))
         elif not is_tied(problem.pods[pod]):
-            stuck = problem.endings.why_stuck(problem.pods[pod], node, now)
+            stuck = problem.endings.why_stuck(pod, now)
             if stuck is not None:
                 found.setdefault(node, StayingNode(f"holds a Terminating pod: {stuck.words}", pod))
     return found

@@ -98,7 +98,8 @@ class ReplacementAdmission:
         return self._made_for(pod) if self._may_be_resized(pod) else None
 
     def _may_be_resized(self, pod: Pod) -> bool:
-        template = self._template_of(pod)
+        # Asked of every running pod, nearly all of which are as they were made.
+        template = self._template_of(pod) if pod.metadata.generation > 1 else None
         return template is not None and template.spec is not None and pod.may_be_resized(template.spec)
 
     def _template_of(self, pod: Pod) -> PodTemplateSpec | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from models import Cluster
@@ -72,13 +73,11 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
 def _making_room(static: AtRest, wanted: set[str] | None) -> Iterator[str]:
     """A note for each pod that has preempted others which have not ended yet."""
     pods = static.problem.pods
+    ending = Counter(pods[number].node_name for number in static.problem.endings.terminating)
     for pod in (pods[number] for number in static.left):
-        node = pod.status.nominated_node_name
-        if not node or not (wanted is None or pod.key in wanted):
-            continue
-        ending = sum(one.node_name == node and one.is_terminating for one in static.problem.cluster.pods)
-        if ending:
-            what = "1 pod is" if ending == 1 else f"{ending} pods are"
+        node = pod.status.nominated_node_name or ""
+        if ending[node] and (wanted is None or pod.key in wanted):
+            what = "1 pod is" if ending[node] == 1 else f"{ending[node]} pods are"
             yield f"{pod.key} has been promised room on {node}, where {what} terminating: it waits for that"
 
 

@@ -46,7 +46,7 @@ class DeletionLosses:
             return f"the Job of {found.key} may fail, and what the pod has done is lost"
         if why := why_not(found):
             return f"{found.key} should stay: {why}"
-        if why := self._controllers.why_not(pod) or self._problem.why_endless(pod):
+        if why := self._controllers.why_not(pod) or self._problem.endings.why_not_moved(pod):
             return f"{found.key} is a pod {why}"
         if is_of_job(owner):
             return f"to the Job of {found.key} it is a failure, and what the pod has done is lost"

@@ -159,7 +159,7 @@ class Movable:
         for applies, reason in self._pod_rules:
             if applies(found):
                 return reason
-        if endless := self._problem.why_endless(pod):
+        if endless := self._problem.endings.why_not_moved(pod):
             return endless
         if self.protections.without_budget and not self._budgets.of(pod):
             return "without a PodDisruptionBudget"

@@ -7,14 +7,16 @@ Where the node is not ready no kubelet does so; what has no grace period the API
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from models.objects.node import Node
 from models.objects.pod import Pod
 from planner.documents.drain import Reason
 from planner.documents.words import counted
+from planner.problem.nodes import Codes
 
 #: Why pods are not moved that would stay Terminating.
 NOT_READY = "on a node that is not ready, where evictions do not end"
@@ -38,19 +40,28 @@ class NoEnd:
 
 
 class Endings:
-    """For pods on some nodes whether they end when they are deleted."""
+    """For the pods that have nodes whether they end when they are deleted."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = nodes
-        words = ((number, _not_ready_words(node)) for number, node in enumerate(nodes))
-        self._not_ready = {number: state for number, state in words if state}
+    def __init__(
+        self, nodes: Sequence[Node], pods: Sequence[Pod], node_of: Codes, terminating: Codes
+    ) -> None:
+        """Of the pods by their numbers, with their nodes, some are Terminating."""
+        self._nodes, self._pods, self._node_of = nodes, pods, node_of
+        #: The Terminating pods.
+        self.terminating: list[int] = terminating.tolist()
+
+    @cached_property
+    def _not_ready(self) -> Mapping[int, str]:
+        words = ((number, _not_ready_words(node)) for number, node in enumerate(self._nodes))
+        return {number: state for number, state in words if state}
 
     def is_ready(self, node: int) -> bool:
         """Whether nothing says that a node is not ready."""
         return node not in self._not_ready
 
-    def why_not(self, pod: Pod, node: int) -> NoEnd | None:
-        """Why a pod on a node would stay Terminating, if so."""
+    def why_not(self, number: int) -> NoEnd | None:
+        """Why a pod would stay Terminating, if so."""
+        pod, node = self._pods[number], int(self._node_of[number])
         state = self._not_ready.get(node)
         if state is not None and pod.spec.termination_grace_period_seconds > 0:
             words = (
@@ -67,26 +78,32 @@ class Endings:
             return NoEnd("Finalizer", FINALIZER, words)
         return None
 
-    def why_stuck(self, pod: Pod, node: int, now: datetime | None = None) -> NoEnd | None:
+    def why_not_moved(self, number: int) -> str:
+        """What is said of a pod that is not moved as it would not end; empty where it would."""
+        found = self.why_not(number)
+        return "" if found is None else found.stays
+
+    def why_stuck(self, number: int, now: datetime | None = None) -> NoEnd | None:
         """Why a pod that is Terminating stays so, if so: it cannot end, or should have ended before now."""
-        deleted = pod.metadata.deletion_timestamp
+        deleted = self._pods[number].metadata.deletion_timestamp
         if deleted is None:
             return None
-        found = self.why_not(pod, node)
+        found = self.why_not(number)
         if found is not None or now is None or deleted + _LATE >= now:
             return found
         seconds = int((now - deleted).total_seconds())
         words = f"it should have ended {seconds} s ago and has not"
         return NoEnd("Terminating", "terminating", words)
 
-    def notes(self, pods: Iterable[tuple[Pod, int]]) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
         """One note about Terminating pods that cannot end, with their nodes, by controller.
 
         Those of DaemonSets and static pods are left out: they are wanted on their nodes alone.
         """
         found, causes = Counter[str](), dict[str, str]()
-        for pod, node in pods:
-            owner, why = pod.metadata.controller, self.why_stuck(pod, node)
+        for number in self.terminating:
+            pod, why = self._pods[number], self.why_stuck(number)
+            owner = pod.metadata.controller
             if why is not None and owner is not None and owner.kind not in ("DaemonSet", "Node"):
                 name = f"{pod.namespace} {owner.kind}/{owner.name}"
                 found[name] += 1

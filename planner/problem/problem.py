@@ -88,7 +88,7 @@ class Problem:
             *self.devices.notes(pending),
             *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
             *_group_notes(pending),
-            *self.endings.notes((self.pods[pod], int(self.node_of[pod])) for pod in self.terminating()),
+            *self.endings.notes(),
             *(() if cluster.nodes else ("there are no nodes: no pod can run, and no constraint be judged",)),
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
@@ -96,20 +96,10 @@ class Problem:
     @cached_property
     def endings(self) -> Endings:
         """Which pods end when they are deleted."""
-        return Endings(self.nodes.nodes)
-
-    def why_endless(self, pod: int) -> str:
-        """Why a pod with a node is not moved as it would not end, if so."""
-        found = self.endings.why_not(self.pods[pod], int(self.node_of[pod]))
-        return "" if found is None else found.stays
-
-    def terminating(self) -> Sequence[int]:
-        """The Terminating pods that have nodes."""
         going = np.array([template.terminating for template in self.templates], np.bool_)
-        if not going.any():
-            return ()
-        found: list[int] = np.flatnonzero(going[self.template_of] & (self.node_of >= 0)).tolist()
-        return found
+        ending = np.flatnonzero(going[self.template_of]) if going.any() else np.zeros(0, np.intp)
+        ending = ending[self.node_of[ending] >= 0]
+        return Endings(self.nodes.nodes, self.pods, self.node_of, ending)
 
     def _refuse_what_is_too_large(self) -> None:
         if self.templates:

@@ -86,7 +86,7 @@ def _refused(problem: Problem, pods: Sequence[int], reason: Reason, words: str) 
 def without_end(problem: Problem, pods: Sequence[int]) -> Iterator[Held]:
     """The pods that stay Terminating once they are evicted."""
     for pod in pods:
-        if found := problem.endings.why_not(problem.pods[pod], int(problem.node_of[pod])):
+        if found := problem.endings.why_not(pod):
             yield pod, found.reason, found.words
 
 
@@ -97,5 +97,5 @@ def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
         pod = problem.pods[number]
         if node not in chosen or is_tied(pod):
             continue
-        if found := problem.endings.why_stuck(pod, node, now):
+        if found := problem.endings.why_stuck(number, now):
             yield number, found.reason, found.words

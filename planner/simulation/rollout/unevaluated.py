@@ -26,10 +26,11 @@ _RESOURCES = {
 
 def unevaluated(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
     """A note for each webhook or policy in force that is asked about a new template or its pods."""
+    in_question = (*asked(cluster), *asked(manifests))
     concerned: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for item, is_new in _changed(cluster, manifests):
         namespace = labels_of_namespace(item.namespace, cluster, manifests)
-        for one in (*asked(cluster), *asked(manifests)):
+        for one in in_question:
             if _is_about(one, item, is_new=is_new, namespace=namespace):
                 concerned[one.kind, one.name, one.does].append(f"{item.kind} {item.key}")
     for (kind, name, does), several in concerned.items():
