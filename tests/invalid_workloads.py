@@ -303,9 +303,6 @@ REFUSED = [
     Case({"spec.completionMode": "Indexed", "spec.completions": 2, "spec.maxFailedIndexes": 1}, "Job"),
     Case({"spec.completionMode": "Indexed", "spec.parallelism": 1, "spec.completions": None}, "Job"),
     Case({"spec.selector": {"matchLabels": {"app": "web"}}}, "Job"),
-]
-
-REFUSED += [
     *_each("c.env", [{"name": "A", "value": 8080}], [{"name": "A", "value": True}]),
     *_each("c.args", ["a", 1], "a", {"a": "b"}),
     *_each("c.command", "sleep"),
@@ -376,9 +373,6 @@ REFUSED_PODS = [
     ),
     Case({"pod.schedulingGates": [{"name": "g"}], "pod.nodeName": "n1"}),
     Case({"pod.resources": _resources(limits={"cpu": "1"}), "c.resources": _resources({"cpu": "2"})}),
-]
-
-REFUSED_PODS += [
     Case(
         {
             "pod.resources": _resources(limits={"cpu": "2"}),

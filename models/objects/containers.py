@@ -9,14 +9,14 @@ from models.objects.quantity import ResourceList
 from models.objects.security import SecurityContext
 
 
-def _said(amounts: object) -> object:
-    """The limits that are there: `kubectl apply` leaves out what is null."""
+def without_nulls(amounts: object) -> object:
+    """The amounts that are there: `kubectl apply` leaves out what is null."""
     if isinstance(amounts, dict) and None in amounts.values():
         return {name: amount for name, amount in amounts.items() if amount is not None}
     return amounts
 
 
-_Limits = Annotated[ResourceList, BeforeValidator(_said)]
+_Limits = Annotated[ResourceList, BeforeValidator(without_nulls)]
 
 
 class ResourceRequirements(KubeModel):

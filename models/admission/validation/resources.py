@@ -1,12 +1,13 @@
 """Which resources a container, or a pod as a whole, may ask for, and how much of them."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from pydantic import ValidationError
 
 from models.admission.limits import HUGE_PAGES, invalid, is_exact, page_size
+from models.admission.validation.fields import Fields, fields_of
 from models.admission.validation.syntax import qualified
+from models.objects.containers import without_nulls
 from models.objects.pod import PodSpec
 from models.objects.quantity import format_quantity, parse_quantity
 
@@ -15,16 +16,14 @@ _OF_PODS = frozenset({"cpu", "memory"})
 _ONE = 10**9
 
 
-def container_resources(found: Mapping[str, Any], at: str) -> Iterator[str]:
+def container_resources(found: Fields, at: str) -> Iterator[str]:
     """What is wrong with the requests and limits of a container."""
     yield from _sides(found, at, _container_resource)
 
 
-def pod_resources(spec: Mapping[str, Any], at: str) -> Iterator[str]:
+def pod_resources(spec: Fields, at: str) -> Iterator[str]:
     """What is wrong with those of the pod as a whole, and with requests beside limits in all of it."""
-    found = spec.get("resources")
-    if isinstance(found, dict):
-        yield from _sides(found, f"{at}.resources", _pod_resource)
+    yield from _sides(fields_of(spec, "resources"), f"{at}.resources", _pod_resource)
     try:
         parsed = PodSpec.model_validate(spec)
     except ValidationError:
@@ -32,9 +31,9 @@ def pod_resources(spec: Mapping[str, Any], at: str) -> Iterator[str]:
     yield from (line.replace("spec.", f"{at}.", 1) for line in invalid(parsed))
 
 
-def _sides(found: Mapping[str, Any], at: str, rule: Any) -> Iterator[str]:
-    # kubectl leaves out what is null.
-    sides = {side: _said(found.get(side) or {}) for side in ("limits", "requests")}
+def _sides(found: Fields, at: str, rule: Callable[[str, str], Iterator[str]]) -> Iterator[str]:
+    said = {side: without_nulls(amounts) for side, amounts in found.items()}
+    sides = {side: fields_of(said, side) for side in ("limits", "requests")}
     for side, amounts in sides.items():
         for name, amount in sorted(amounts.items()):
             yield from rule(name, f"{at}.{side}[{name}]")
@@ -44,10 +43,6 @@ def _sides(found: Mapping[str, Any], at: str, rule: Any) -> Iterator[str]:
         yield f"{at}.limits: Required value: Limit must be set for non overcommitable resources"
     if any(name.startswith(HUGE_PAGES) for name in names) and not names & _OF_PODS:
         yield f"{at}: Forbidden: HugePages require cpu or memory"
-
-
-def _said(amounts: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
 def _container_resource(name: str, at: str) -> Iterator[str]:

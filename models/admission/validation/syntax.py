@@ -10,32 +10,23 @@ _SUBDOMAIN = re.compile(rf"{_DNS_LABEL}(\.{_DNS_LABEL})*")
 _KEY = re.compile(_WORD)
 _VALUE = re.compile(rf"({_WORD})?")
 _PORT_NAME = re.compile(r"[-a-z0-9]+")
-_ENDS = "must start and end with an alphanumeric character"
 _LONGEST_LABEL, _LONGEST_SUBDOMAIN, _LONGEST_PORT_NAME = 63, 253, 15
 
 
 def label(text: str) -> Iterator[str]:
     """What is wrong with a name of one part: of a container, a volume, a namespace."""
-    if len(text) > _LONGEST_LABEL:
-        yield f"must be no more than {_LONGEST_LABEL} characters"
     if "." in text:
+        yield from _too_long(text, _LONGEST_LABEL)
         yield "must not contain dots"
-    elif not _LABEL.fullmatch(text):
-        yield (
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
-            f"and {_ENDS}"
-        )
+    else:
+        what = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'"
+        yield from _spelled(text, _LABEL, what, _LONGEST_LABEL)
 
 
 def subdomain(text: str) -> Iterator[str]:
     """What is wrong with the name of most objects: of parts with dots between."""
-    if len(text) > _LONGEST_SUBDOMAIN:
-        yield f"must be no more than {_LONGEST_SUBDOMAIN} characters"
-    if not _SUBDOMAIN.fullmatch(text):
-        yield (
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-            f"and {_ENDS}"
-        )
+    what = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'"
+    yield from _spelled(text, _SUBDOMAIN, what, _LONGEST_SUBDOMAIN)
 
 
 def qualified(text: str) -> Iterator[str]:
@@ -45,27 +36,32 @@ def qualified(text: str) -> Iterator[str]:
         yield "prefix part must be non-empty"
     elif slash:
         yield from (f"prefix part {what}" for what in subdomain(prefix))
-    if len(name) > _LONGEST_LABEL:
-        yield f"name part must be no more than {_LONGEST_LABEL} bytes"
-    if not _KEY.fullmatch(name):
-        yield f"name part must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
+    what = "must consist of alphanumeric characters, '-', '_' or '.'"
+    yield from (f"name part {line}" for line in _spelled(name, _KEY, what, _LONGEST_LABEL, "bytes"))
 
 
 def label_value(text: str) -> Iterator[str]:
     """What is wrong with the value of a label."""
-    if len(text) > _LONGEST_LABEL:
-        yield f"must be no more than {_LONGEST_LABEL} bytes"
-    if not _VALUE.fullmatch(text):
-        yield (
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-            f"and {_ENDS}"
-        )
+    what = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'"
+    yield from _spelled(text, _VALUE, what, _LONGEST_LABEL, "bytes")
+
+
+def _spelled(
+    text: str, pattern: re.Pattern[str], what: str, longest: int, unit: str = "characters"
+) -> Iterator[str]:
+    yield from _too_long(text, longest, unit)
+    if not pattern.fullmatch(text):
+        yield f"{what}, and must start and end with an alphanumeric character"
+
+
+def _too_long(text: str, longest: int, unit: str = "characters") -> Iterator[str]:
+    if len(text) > longest:
+        yield f"must be no more than {longest} {unit}"
 
 
 def port_name(text: str) -> Iterator[str]:
     """What is wrong with the name of a container's port."""
-    if len(text) > _LONGEST_PORT_NAME:
-        yield f"must be no more than {_LONGEST_PORT_NAME} characters"
+    yield from _too_long(text, _LONGEST_PORT_NAME)
     if not _PORT_NAME.fullmatch(text):
         yield "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
     elif not any(letter.isalpha() for letter in text):

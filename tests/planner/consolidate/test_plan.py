@@ -115,16 +115,16 @@ def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(13))
 def test_what_is_proved_with_a_limit_of_moves_is_the_truth(seed: int | None) -> None:
     """The bound is that of plans within the limit, which may be above that of others."""
-    seed, dearer = seeds.fresh() if seed is None else seed, 0
-    # A limit of one move makes half of the clusters dearer.
-    for case in cases(seed, seeds.tries(10)):
+    dearer, is_fresh = 0, seed is None
+    for case in cases(seeds.fresh() if seed is None else seed, seeds.tries(10)):
         plan, (cost, _) = planned(case, pins=True, max_moves=1), case.least(most_moves=1)
         assert plan.max_moves == 1
         assert plan.cost.after >= cost, case
         assert plan.cost.bound <= cost, case
         assert plan.status != "Optimal" or plan.cost.after == cost, case
         dearer += cost > case.least()[0]
-    assert dearer
+    # A limit of one move makes half of the clusters dearer, and of ten once in a while none.
+    assert dearer or is_fresh
 
 
 def test_the_frontier_is_monotone() -> None:
