@@ -19,7 +19,7 @@ from planner.documents.explanation import BlockedNodes, Explanation, FixChange, 
 from planner.documents.explanation import Fix as FixDocument
 from planner.explain import patches
 from planner.explain.blockers import PendingCase
-from planner.explain.change import ClusterChange, edited
+from planner.explain.change import Candidate, ClusterChange
 from planner.explain.search import FoundFixes, TestedFix
 from planner.explain.spread_rules import rules_of
 from planner.problem.nodes import Mask
@@ -136,7 +136,7 @@ def _state_of(case: PendingCase, rule: Rule, value: str) -> str:
 def fix_of(case: PendingCase, fix: TestedFix, owners: Owners) -> FixDocument:
     """A fix as documents have it."""
     return FixDocument(
-        changes=tuple(told for change in fix.changes for told in _changes(case, change, owners)),
+        changes=tuple(_changes(case, fix.changes, owners)),
         node=fix.landing.node,
         victims=fix.landing.victims,
         replaced=tuple(fix.landing.replaced),
@@ -146,13 +146,23 @@ def fix_of(case: PendingCase, fix: TestedFix, owners: Owners) -> FixDocument:
     )
 
 
-def _changes(case: PendingCase, change: ClusterChange, owners: Owners) -> Iterator[FixChange]:
-    """A change as its user makes it: several objects when there are several new nodes."""
+def _changes(case: PendingCase, changes: Candidate, owners: Owners) -> Iterator[FixChange]:
+    """Changes as their user makes them, one after the other: a patch keeps what those before it have changed,
+    also where it replaces a whole list."""
+    spec = case.problem.pods[case.pod].spec
+    for change in changes:
+        if change.edit is None or change.claims:
+            yield from _other_objects(case, change)
+        else:
+            before, spec = spec, change.edit(spec)
+            yield _in_manifest(case, change, patches.spec_patch(before, spec), owners)
+
+
+def _other_objects(case: PendingCase, change: ClusterChange) -> Iterator[FixChange]:
+    """A change to other objects than the pod, to several where there are several new nodes or claims."""
     if change.claims:
         for name in change.claims:
             yield _plain(change, f"PersistentVolumeClaim/{name}", case.template.namespace)
-    elif change.edit is not None:
-        yield _in_manifest(case, change, owners)
     elif change.gone:
         pod = case.problem.pods[change.gone[0]]
         yield _plain(change, f"Pod/{pod.name}", pod.namespace)
@@ -166,12 +176,12 @@ def _changes(case: PendingCase, change: ClusterChange, owners: Owners) -> Iterat
         yield _plain(change, f"Node/{name}", "", change.node_fragment)
 
 
-def _in_manifest(case: PendingCase, change: ClusterChange, owners: Owners) -> FixChange:
+def _in_manifest(
+    case: PendingCase, change: ClusterChange, patch: patches.Fragment, owners: Owners
+) -> FixChange:
     namespace, owner = case.template.namespace, case.template.owner
     of_others = owner is not None and is_of_others(owner.api_version)
     workload = owners.workload_of(case.problem.pods[case.pod], case.template)
-    spec = case.problem.pods[case.pod].spec
-    patch = patches.spec_patch(spec, edited(spec, (change,)))
     return FixChange(
         action=change.action,
         target=workload,
