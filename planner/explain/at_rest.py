@@ -127,12 +127,6 @@ class AtRest:
             self._promised = [pod for pod in self.left if pods[pod].status.nominated_node_name]
         return self._promised
 
-    def ahead_of(self, pod: int) -> list[int]:
-        """The pods ahead of a pod in the queue, one for each template that is left."""
-        before = self.left[: self.left.index(pod)]
-        first = {int(self.problem.template_of[other]): other for other in reversed(before)}
-        return sorted((p for p in first.values() if not self.is_gated(p)), key=before.index)
-
     def cluster(self) -> Cluster:
         """The snapshot with all pods where the scheduler put them; the same one where nothing has changed.
 

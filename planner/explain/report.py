@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,11 +147,16 @@ def fix_of(case: PendingCase, fix: TestedFix, owners: Owners) -> FixDocument:
 
 
 def _changes(case: PendingCase, changes: Candidate, owners: Owners) -> Iterator[FixChange]:
-    """Changes as their user makes them, one after the other: a patch keeps what those before it have changed,
-    also where it replaces a whole list."""
-    spec = case.problem.pods[case.pod].spec
+    """Changes as their user makes them, one after the other.
+
+    A patch keeps what those before it changed, also where it replaces a whole list; no pod is deleted twice.
+    """
+    spec, deleted = case.problem.pods[case.pod].spec, set[int]()
     for change in changes:
-        if change.edit is None or change.claims:
+        if change.gone:
+            yield from _deletion(case, change, [pod for pod in change.gone if pod not in deleted])
+            deleted.update(change.gone)
+        elif change.edit is None or change.claims:
             yield from _other_objects(case, change)
         else:
             before, spec = spec, change.edit(spec)
@@ -163,9 +168,6 @@ def _other_objects(case: PendingCase, change: ClusterChange) -> Iterator[FixChan
     if change.claims:
         for name in change.claims:
             yield _plain(change, f"PersistentVolumeClaim/{name}", case.template.namespace)
-    elif change.gone:
-        pod = case.problem.pods[change.gone[0]]
-        yield _plain(change, f"Pod/{pod.name}", pod.namespace)
     elif change.peer is not None:
         yield _plain(change, f"Pod/{change.peer.name}", change.peer.namespace, _peer(change.peer))
     elif change.new_nodes:
@@ -174,6 +176,15 @@ def _other_objects(case: PendingCase, change: ClusterChange) -> Iterator[FixChan
     elif change.node is not None:
         name = case.problem.nodes.names[change.node]
         yield _plain(change, f"Node/{name}", "", change.node_fragment)
+
+
+def _deletion(case: PendingCase, change: ClusterChange, numbers: Sequence[int]) -> Iterator[FixChange]:
+    """The deletion of some pods; nothing where none is left to delete."""
+    pods = [case.problem.pods[number] for number in numbers]
+    if pods:
+        told = _plain(change, f"Pod/{pods[0].name}", pods[0].namespace)
+        lines = [f"kubectl delete pod {pod.name} -n {pod.namespace}" for pod in pods]
+        yield told.model_copy(update={"command": "\n".join(lines)})
 
 
 def _in_manifest(

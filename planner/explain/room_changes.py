@@ -138,7 +138,6 @@ def delete(case: PendingCase, victims: list[int], why: str = "") -> ClusterChang
         "DeletePod",
         Cost.POD + 10 * (len(pods) - 1),
         f"{why}delete pod{'s' if len(pods) > 1 else ''} {names}",
-        "\n".join(f"kubectl delete pod {pod.name} -n {pod.namespace}" for pod in pods),
         gone=tuple(victims),
     )
 

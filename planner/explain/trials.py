@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, groupby
 
 from models.admission.chain import objections
 from models.objects.node import Node
@@ -63,12 +64,10 @@ class Trials:
 
     @cached_property
     def _ahead(self) -> list[list[int]]:
-        """The pods ahead in the queue, those alike together."""
+        """The pods ahead in the queue, those alike that follow one another together."""
         template_of, left = self._static.problem.template_of, self._static.left
-        alike: dict[int, list[int]] = {}
-        for pod in left[: left.index(self._pod)]:
-            alike.setdefault(int(template_of[pod]), []).append(pod)
-        return [alike[int(template_of[first])] for first in self._static.ahead_of(self._pod)]
+        ahead = (pod for pod in left[: left.index(self._pod)] if not self._static.is_gated(pod))
+        return [[*alike] for _, alike in groupby(ahead, key=template_of.__getitem__)]
 
     def run(
         self, candidates: Sequence[Candidate], wanted: Callable[[Candidate], bool]
@@ -120,13 +119,25 @@ class Trials:
         gone = _gone(candidate)
         for pod in gone:
             scheduler.state.unbind(pod)
-        own = scheduler.problem.pods[first].priority
-        for pod in gone:
-            if self._static.losses.comes_back(pod) and scheduler.problem.pods[pod].priority > own:
-                _place(scheduler, pod)
         tried = bool(gone) or _of_cluster(candidate)
-        queue = [pod for pod in left if pod in variant_of or (tried and not self._static.is_gated(pod))]
-        return _count_placed(scheduler, queue, variant_of)
+        waiting = [pod for pod in left if pod in variant_of or (tried and not self._static.is_gated(pod))]
+        sooner = self._sooner(filter(self._static.losses.comes_back, gone))
+        queue = self._by_priority([pod] for pod in (*waiting, *sooner))
+        return _count_placed(scheduler, chain.from_iterable(queue), variant_of)
+
+    def _sooner(self, replacements: Iterable[int]) -> Sequence[int]:
+        """The replacements of deleted pods that the scheduler takes before the pod: of higher priority."""
+        problem, known = self._static.problem, self._static.scheduler.schedulers
+        own = problem.pods[self._pod].priority
+        return [
+            pod
+            for pod in replacements
+            if problem.pods[pod].priority > own and problem.pods[pod].spec.scheduler_name in known
+        ]
+
+    def _by_priority(self, groups: Iterable[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """Groups of pods as the scheduler takes them; those of the same priority in their order."""
+        return sorted(groups, key=lambda group: -self._static.problem.pods[group[0]].priority)
 
     def _written(self, candidate: Candidate) -> str:
         """The spec that the pod has after the changes, written out; empty where they leave it as it is."""
@@ -183,29 +194,35 @@ class Trials:
         scheduler = state.scheduler
         gone = _gone(candidate)
         state.restore_nominations(self._pod, variant)
+        back = [*filter(self._static.losses.comes_back, gone)]
+        sooner = self._sooner(back)
         if gone:
-            mark = state.place_first_without(gone, self._ahead)
+            mark = state.place_first_without(
+                gone, self._by_priority([*self._ahead, *([pod] for pod in sooner)])
+            )
         elif _of_cluster(candidate):
             mark = state.place_first(self._ahead)
         else:
             mark = state.rest()
-        back = [*filter(self._static.losses.comes_back, gone)]
-        own = scheduler.problem.pods[variant].priority
-        sooner = [pod for pod in back if scheduler.problem.pods[pod].priority > own]
-        places = {pod: _place(scheduler, pod) for pod in sooner}
         decision = scheduler.decide_briefly(variant)
         landing = None
         if decision.node is not None:
-            places |= {pod: _place(scheduler, pod) for pod in back if pod not in places}
+            for pod in back:
+                if pod not in sooner:
+                    _place(scheduler, pod)
             victims = tuple(scheduler.problem.pods[victim].key for victim in decision.victims)
-            replaced = {scheduler.problem.pods[pod].key: places[pod] for pod in back}
-            landing = TrialResult(scheduler.problem.nodes.names[decision.node], victims, replaced)
+            names, node_of = scheduler.problem.nodes.names, scheduler.state.node_of
+            replaced = {
+                scheduler.problem.pods[pod].key: names[node_of[pod]] if node_of[pod] >= 0 else None
+                for pod in back
+            }
+            landing = TrialResult(names[decision.node], victims, replaced)
         scheduler.forget_nominations([variant])
         scheduler.state.rollback(mark)
         return landing
 
 
-def _count_placed(scheduler: Scheduler, queue: Sequence[int], variant_of: Mapping[int, int]) -> int:
+def _count_placed(scheduler: Scheduler, queue: Iterable[int], variant_of: Mapping[int, int]) -> int:
     """Try a queue of pods, some of them changed, and count those that get a node; what is like a pod that was
     refused is not tried again."""
     refused: set[int] = set()

@@ -46,16 +46,17 @@ def applied(objects: Sequence[Object], pod: str, fix: Fix) -> list[Object]:
     """The manifests with a fix for one pod; the objects given stay as they are."""
     changed = copy.deepcopy(list(objects))
     for change in fix.changes:
-        changed = _apply(changed, pod, change)
+        changed = _apply(changed, pod, change, fix.replaced)
     return changed
 
 
-def _apply(objects: list[Object], pod: str, change: FixChange) -> list[Object]:
+def _apply(objects: list[Object], pod: str, change: FixChange, replaced: Sequence[str]) -> list[Object]:
     kind, _, name = change.target.partition("/")
     if change.action == "DeletePod":
         lines = [shlex.split(line) for line in change.command.splitlines()]
-        gone = {f"{words[5]}/{words[3]}" for words in lines}
-        return [found for found in objects if found["kind"] != "Pod" or name_of(found) not in gone]
+        for words in lines:
+            objects = _without(objects, f"{words[5]}/{words[3]}", replaced)
+        return objects
     if change.action in {"AddNode", "StartPeer"}:
         assert change.patch is not None
         metadata = {"name": name, "namespace": change.namespace or "default"}
@@ -75,6 +76,25 @@ def _apply(objects: list[Object], pod: str, change: FixChange) -> list[Object]:
     inner = inner["jobTemplate"]["spec"] if kind == "CronJob" else inner
     patch = change.patch if kind == "Pod" else inner["template"]
     return [merged(o, patch) if o["kind"] == "Pod" and name_of(o) == pod else o for o in objects]
+
+
+def _without(objects: list[Object], key: str, replaced: Sequence[str]) -> list[Object]:
+    """The manifests after a pod was deleted: its controller makes another, or is a Job that failed."""
+    (lost,) = (found for found in objects if found["kind"] == "Pod" and name_of(found) == key)
+    owners = [owner for owner in lost["metadata"].get("ownerReferences") or () if owner.get("controller")]
+    controllers = [found for found in objects for owner in owners if _is(found, owner["kind"], owner["name"])]
+    kept = [found for found in objects if found is not lost]
+    if key in replaced:
+        return kept if controllers else [*kept, _made_again(lost)]
+    return [found for found in kept if found not in controllers]
+
+
+def _made_again(pod: Object) -> Object:
+    """The pod that a controller makes in place of one that was deleted."""
+    again = {**copy.deepcopy(pod), "status": {}}
+    again["metadata"] |= {"name": f"{pod['metadata']['name']}-again", "uid": ""}
+    again["spec"].pop("nodeName", None)
+    return again
 
 
 def _kubectl(node: Object, line: str) -> Object:

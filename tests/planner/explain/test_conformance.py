@@ -9,7 +9,7 @@ from planner import explain
 from planner.documents.explanation import Explanation
 from planner.documents.plan import Decision
 from tests import seeds
-from tests.planner.explain.applying import applied, at_rest, landing, name_of
+from tests.planner.explain.applying import Object, applied, at_rest, landing, name_of
 from tests.planner.test_conformance import Case, cases
 from tests.truth import wide
 from tests.truth.claims import makes_pods
@@ -20,8 +20,8 @@ def explanations(case: Case) -> tuple[Explanation, ...]:
     return explain(Cluster.from_objects(case["cluster"]["items"]), preemption=case["preemption"]).items
 
 
-def failures(case: Case, *, anywhere: bool = False) -> list[str]:
-    """The fixes after which a fresh simulation does not put the pod where it was promised, or anywhere."""
+def failures(case: Case) -> list[str]:
+    """The fixes after which a fresh simulation does not put the pod where it was promised."""
     preemption = case["preemption"]
     resting = at_rest(case["cluster"]["items"], preemption=preemption)
     wrong = []
@@ -30,7 +30,7 @@ def failures(case: Case, *, anywhere: bool = False) -> list[str]:
     for found in (one for one in explanations(case) if one.pod not in placed):
         for fix in (*found.fixes, *found.risky):
             decision = landing(applied(resting, found.pod, fix), found.pod, preemption=preemption)
-            if not (_lands_on(decision, fix.node) or (anywhere and decision.node)):
+            if not _lands_on(decision, fix.node):
                 wrong.append(f"{found.pod}: {[change.summary for change in fix.changes]}")
     return wrong
 
@@ -114,15 +114,25 @@ def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
 
 
 def test_every_fix_works_on_fresh_clusters() -> None:
-    """The same of clusters of the wider generator; pods that a controller lacks are in no manifest.
+    """The same of clusters of the wider generator.
 
-    One in a hundred has a fix after which another node wins than was told.
+    Without those in which more happens than manifests say: controllers lack pods, claims are bound, or
+    DaemonSets have pods on new nodes.
     """
     for seed in seeds.seeds(3):
         objects = wide.draw(seed, "solve").objects
         case = {"cluster": {"items": objects}, "preemption": True}
         with suppress(InputError):
-            assert makes_pods(objects) or failures(case, anywhere=True) == [], f"seed {seed}"
+            assert makes_pods(objects) or any(map(_acts, objects)) or failures(case) == [], f"seed {seed}"
+
+
+def _acts(found: Object) -> bool:
+    """Whether it is a claim to be bound, or a pod of a DaemonSet."""
+    if found["kind"] == "PersistentVolumeClaim":
+        return bool(found["status"]["phase"] == "Pending")
+    return any(
+        owner["kind"] == "DaemonSet" for owner in found.get("metadata", {}).get("ownerReferences") or ()
+    )
 
 
 def test_the_harness_notices_a_fix_that_does_not_work() -> None:
