@@ -15,7 +15,7 @@ from models.snapshot import Snapshot
 _EVERYTHING = MatchConstraints()
 
 
-class Asked(NamedTuple):
+class AdmissionCheck(NamedTuple):
     """A webhook or a policy in force, where its binding puts it, and since when."""
 
     kind: str
@@ -44,17 +44,19 @@ class Asked(NamedTuple):
         return self.webhook.reads(namespace, labels) and bound.reads(namespace, labels)
 
 
-def asked(found: Snapshot) -> Iterator[Asked]:
+def checks_in_force(found: Snapshot) -> Iterator[AdmissionCheck]:
     """Every webhook and every policy in force."""
     for item in (*found.mutating_webhooks, *found.validating_webhooks):
-        yield from (Asked(item.kind, item.name, one, since=_created(item)) for one in item.webhooks)
+        yield from (AdmissionCheck(item.kind, item.name, one, since=_created(item)) for one in item.webhooks)
     for policies, bindings in (
         (found.mutating_policies, found.mutating_policy_bindings),
         (found.validating_policies, found.validating_policy_bindings),
     ):
         for policy, binding in in_force(policies, bindings):
             since = max(_created(policy), _created(binding))
-            yield Asked(policy.kind, policy.name, policy.as_webhook, binding.spec.match_resources, since)
+            yield AdmissionCheck(
+                policy.kind, policy.name, policy.as_webhook, binding.spec.match_resources, since
+            )
 
 
 def labels_of_namespace(name: str, *found: Snapshot) -> Mapping[str, str]:
@@ -65,7 +67,9 @@ def labels_of_namespace(name: str, *found: Snapshot) -> Mapping[str, str]:
 
 def newer_than_pods(found: Snapshot) -> Iterator[str]:
     """A note for each that no pod of some workload has been through: it may not let another one in."""
-    in_question = [one for one in asked(found) if one.since > LONG_AGO and one.covers("", "pods", "CREATE")]
+    in_question = [
+        one for one in checks_in_force(found) if one.since > LONG_AGO and one.covers("", "pods", "CREATE")
+    ]
     if not in_question:
         return
     tried = {(one.namespace, one.workload_kind, one.workload_name) for one in found.admitted_templates}

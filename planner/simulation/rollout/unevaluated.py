@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from models import Cluster
-from models.admission.policies import Asked, asked, labels_of_namespace
+from models.admission.policies import AdmissionCheck, checks_in_force, labels_of_namespace
 from models.controllers.apply import ROLLED_OUT
 from models.objects.custom_workload import is_custom
 from models.objects.workload import Workload
@@ -26,7 +26,7 @@ _RESOURCES = {
 
 def unevaluated(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
     """A note for each webhook or policy in force that is asked about a new template or its pods."""
-    in_question = (*asked(cluster), *asked(manifests))
+    in_question = (*checks_in_force(cluster), *checks_in_force(manifests))
     concerned: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for item, is_new in _changed(cluster, manifests):
         namespace = labels_of_namespace(item.namespace, cluster, manifests)
@@ -53,7 +53,7 @@ def _changed(cluster: Cluster, manifests: Snapshot) -> Iterator[tuple[Workload, 
                 yield item, old is None
 
 
-def _is_about(one: Asked, item: Workload, *, is_new: bool, namespace: Mapping[str, str]) -> bool:
+def _is_about(one: AdmissionCheck, item: Workload, *, is_new: bool, namespace: Mapping[str, str]) -> bool:
     pod = item.spec.template.metadata.labels if item.spec.template else {}
     requests = (
         ("", "pods", "CREATE", pod),
