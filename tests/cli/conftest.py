@@ -35,7 +35,7 @@ Planner = Callable[..., Ended]
 #: A job in the background of a shell ignores interrupts, and its children with it.
 INTERRUPTIBLE = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from cli.main import main; main()"
+    "from cli.start import main; main()"
 )
 #: What a person is told when nothing says which release the cluster runs.
 AS_NEWEST = "as kube-scheduler 1.36 decides, the newest one known\n"

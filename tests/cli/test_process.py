@@ -17,7 +17,7 @@ from tests.cli.conftest import INTERRUPTIBLE, Planner
 from tests.cli.manifests import lopsided, node, pod, write
 from tests.seeds import at_first
 
-PLANNER = [sys.executable, "-c", "from cli.main import main; main()"]
+PLANNER = [sys.executable, "-c", "from cli.start import main; main()"]
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
 #: The search takes eight seconds when it is not interrupted.
@@ -174,6 +174,24 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         os.close(writer)
         process.kill()
     assert (process.returncode, printed) == (130, (b"", b"interrupted\n"))
+
+
+#: Ctrl-C when this module is asked for.
+_INTERRUPTED = """
+import os, signal, sys
+class Finder:
+    def find_spec(name, *others):
+        os.kill(os.getpid(), signal.SIGINT) if name == "typer" else None
+sys.meta_path.insert(0, Finder)
+"""
+
+
+def test_ctrl_c_while_the_program_is_being_read_leaves_no_traceback() -> None:
+    """Half a second on a busy machine, in which each import could end with one."""
+    program = _INTERRUPTED + INTERRUPTIBLE
+    command = [sys.executable, "-c", program, "--help"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")
 
 
 @pytest.mark.parametrize(("number", "name"), [(signal.SIGINT, b"Ctrl-C"), (signal.SIGTERM, b"SIGTERM")])
