@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planner.documents.plan import DocumentPart, SearchDocument
+from planner.documents.plan import DocumentPart, SearchDocument, WorkloadPart
 
 
-class WorkloadCapacity(DocumentPart):
+class WorkloadCapacity(WorkloadPart):
     """How many more replicas of a workload are placed one after the other, and what stops the next."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """The workload."""
     replicas: int
     """The replicas that it asks for now; those of them that are pending take their room first."""
     more: int

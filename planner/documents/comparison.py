@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from planner.documents.columns import ComparedColumn, Draw, Ending, Question
 from planner.documents.figures import PriorityCount, RepairFigures, Summary
-from planner.documents.plan import DocumentPart, Objective, SearchDocument, Status
+from planner.documents.plan import ConstraintPart, DocumentPart, Objective, SearchDocument, Status
 
 
 class Replay(DocumentPart):
@@ -58,15 +58,9 @@ class PriorityDifference(DocumentPart):
     """How many more are placed."""
 
 
-class SpreadDifference(DocumentPart):
+class SpreadDifference(ConstraintPart):
     """How many more pods the domains of a constraint have, where they differ, and how much the skew."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """Whose constraint it is."""
-    topology_key: str
-    """As in the manifest."""
     selector: str = ""
     """The pods that are counted, in kubectl's notation."""
     domains: dict[str, int]

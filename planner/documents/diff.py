@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import Literal
 
 from planner.documents.move_plan import Balance
-from planner.documents.plan import Document, DocumentPart, SpreadChange
+from planner.documents.plan import Document, DocumentPart, SpreadChange, WorkloadPart
 
 
-class MovedPod(DocumentPart):
-    """A pod that is on another node, under its own name or as the pod that its controller made instead."""
+class PodPart(DocumentPart):
+    """What is said about a pod."""
 
     pod: str
     """The pod."""
     workload: str
     """Its workload."""
+
+
+class MovedPod(PodPart):
+    """A pod that is on another node, under its own name or as the pod that its controller made instead."""
+
     source: str
     """The node before."""
     node: str
@@ -23,35 +28,23 @@ class MovedPod(DocumentPart):
     """The pod that its controller made instead; null where the pod has kept its name."""
 
 
-class PendingPod(DocumentPart):
+class PendingPod(PodPart):
     """A pod that waits for a node."""
 
-    pod: str
-    """The pod."""
-    workload: str
-    """Its workload."""
     was: str | None
     """The node that it, or the pod that it stands for, had before; null for a new one."""
 
 
-class PlacedPod(DocumentPart):
+class PlacedPod(PodPart):
     """A pod that waited before and has a node now."""
 
-    pod: str
-    """The pod."""
-    workload: str
-    """Its workload."""
     node: str
     """The node that it has now."""
 
 
-class WorkloadChange(DocumentPart):
+class WorkloadChange(WorkloadPart):
     """How many pods of a workload are on nodes, and how many wait, before and after."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """The workload."""
     placed_before: int
     """Its pods on nodes before."""
     placed_after: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from planner.documents.plan import DocumentPart
+from planner.documents.plan import ConstraintTerms, DocumentPart
 
 
 class PriorityCount(DocumentPart):
@@ -18,19 +18,9 @@ class PriorityCount(DocumentPart):
     """How many of them are placed."""
 
 
-class DomainCount(DocumentPart):
+class DomainCount(ConstraintTerms):
     """One topology spread constraint, and its pods per domain."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """Whose constraint it is."""
-    topology_key: str
-    """As in the manifest."""
-    when_unsatisfiable: str
-    """As in the manifest."""
-    max_skew: int
-    """As in the manifest."""
     selector: str = ""
     """The pods that are counted, in kubectl's notation."""
     domains: dict[str, int]

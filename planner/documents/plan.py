@@ -21,6 +21,35 @@ class DocumentPart(BaseModel):
     )
 
 
+class WorkloadPart(DocumentPart):
+    """What is said about a workload."""
+
+    namespace: str
+    """The namespace of the workload."""
+    workload: str
+    """The workload."""
+
+
+class ConstraintPart(DocumentPart):
+    """What is said about the topology spread constraints of a workload over a key."""
+
+    namespace: str
+    """The namespace of the workload."""
+    workload: str
+    """Whose constraint it is."""
+    topology_key: str
+    """As in the manifest."""
+
+
+class ConstraintTerms(ConstraintPart):
+    """What is said about one of them."""
+
+    when_unsatisfiable: str
+    """As in the manifest."""
+    max_skew: int
+    """As in the manifest."""
+
+
 class Kubernetes(DocumentPart):
     """The release of kube-scheduler whose decisions were copied."""
 
@@ -109,19 +138,9 @@ class Decision(DocumentPart):
     """By node, the sum of the scores. Only with -v; null for a gated pod."""
 
 
-class SpreadChange(DocumentPart):
+class SpreadChange(ConstraintTerms):
     """One topology spread constraint, and its pods per domain before and after."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """Whose constraint it is."""
-    topology_key: str
-    """As in the manifest."""
-    when_unsatisfiable: str
-    """As in the manifest."""
-    max_skew: int
-    """As in the manifest."""
     selector: str = ""
     """The pods that are counted, in kubectl's notation."""
     before: dict[str, int]
@@ -167,19 +186,9 @@ class Simulation(Document):
         return None if self.verbose else {"decisions": {"__all__": {"rejected", "scores", "totals"}}}
 
 
-class ConstraintReport(DocumentPart):
+class ConstraintReport(ConstraintTerms):
     """One topology spread constraint of a workload, as the cluster stands."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """Whose constraint it is."""
-    topology_key: str
-    """As in the manifest."""
-    when_unsatisfiable: str
-    """As in the manifest."""
-    max_skew: int
-    """As in the manifest."""
     min_domains: int | None = None
     """As in the manifest."""
     selector: str = ""
@@ -307,13 +316,9 @@ class PlacementPlan(SearchDocument):
     """What holds on the way and at the end."""
 
 
-class ScaledWorkload(DocumentPart):
+class ScaledWorkload(WorkloadPart):
     """A workload that is scaled down; deletion costs decide only where its controller heeds them."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """The workload."""
     replicas_before: int
     """Its live pods."""
     replicas: int

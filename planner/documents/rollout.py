@@ -7,7 +7,14 @@ from typing import Literal
 from pydantic import Field
 
 from planner.documents.explanation import Fix
-from planner.documents.plan import Document, DocumentPart, Simulation, SpreadChange
+from planner.documents.plan import (
+    ConstraintPart,
+    Document,
+    DocumentPart,
+    Simulation,
+    SpreadChange,
+    WorkloadPart,
+)
 
 
 class RolloutStep(DocumentPart):
@@ -34,13 +41,9 @@ class RolloutEnd(DocumentPart):
     """The scheduler's lines where it stops, each with the runs that have it."""
 
 
-class WorkloadRollout(DocumentPart):
+class WorkloadRollout(WorkloadPart):
     """What becomes of one workload."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """The workload."""
     completes: bool
     """Whether it completes in every draw."""
     stopped_at: int | None = None
@@ -75,15 +78,9 @@ class RolloutReplays(DocumentPart):
     """How many ended with no DoNotSchedule constraint more broken than before."""
 
 
-class BrokenConstraint(DocumentPart):
+class BrokenConstraint(ConstraintPart):
     """A DoNotSchedule constraint that draws end with more broken than before."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """Whose constraint it is."""
-    topology_key: str
-    """As in the manifest."""
     runs: int
     """How many draws end so."""
     excess: int
@@ -132,13 +129,9 @@ class ScalingStep(DocumentPart):
     """The ways in which runs end."""
 
 
-class ScalingPath(DocumentPart):
+class ScalingPath(WorkloadPart):
     """A workload that is scaled to one number of replicas after the other."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """The workload."""
     steps: tuple[ScalingStep, ...]
     """One number of replicas after the other."""
 

@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from planner.documents.explanation import Fix
-from planner.documents.plan import Document, DocumentPart
+from planner.documents.plan import Document, DocumentPart, WorkloadPart
 
 
-class WorkloadLoss(DocumentPart):
+class WorkloadLoss(WorkloadPart):
     """A workload that has pods in the lost domain."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """The workload."""
     replicas: int
     """Those that ran before."""
     lost: int
@@ -30,13 +26,9 @@ class WorkloadLoss(DocumentPart):
     """Of a Job that fails by the loss, as the job controller says it."""
 
 
-class LostPending(DocumentPart):
+class LostPending(WorkloadPart):
     """Pods alike that find no node when the domain is gone, why, and the least bad way out."""
 
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """The workload."""
     pods: int
     """How many."""
     example: str
