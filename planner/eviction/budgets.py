@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from models import Cluster
 from models.objects.disruption import PodDisruptionBudget
@@ -18,7 +17,7 @@ from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.share import pods_of_share
 from planner.eviction.expected_pods import ExpectedPods
-from planner.problem.nodes import Ints
+from planner.problem.problem import Problem
 
 Label = tuple[str, str]
 
@@ -27,22 +26,6 @@ Label = tuple[str, str]
 ALLOWS_NONE = "under a PodDisruptionBudget that allows no eviction"
 #: Why a pod stays whatever its budgets have left: the eviction API refuses it.
 TWO = "under two PodDisruptionBudgets"
-
-
-class CountedPods(Protocol):
-    """The pods that budgets are asked about, by number: those of a Problem, or of a cluster as it is."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster with the budgets."""
-
-    @property
-    def pods(self) -> Sequence[Pod]:
-        """All pods."""
-
-    @property
-    def template_of(self) -> Ints | Sequence[int]:
-        """A number for each pod; pods of the same one have the same labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +45,19 @@ class PodsOfCluster:
         return range(len(self.cluster.pods))
 
 
+#: The pods that budgets are asked about, by number.
+CountedPods = Problem | PodsOfCluster
+
+
 class CoveringBudgets:
-    """The budgets that cover a pod, whether or not its eviction counts against them."""
+    """The budgets of a snapshot, and which of them cover a pod."""
 
     def __init__(self, problem: CountedPods) -> None:
         self._problem = problem
-        self._budgets = problem.cluster.pod_disruption_budgets
+        self.budgets = problem.cluster.pod_disruption_budgets
         #: Budgets by a label that their pods must have, so that a pod is matched against few of them.
         self._by_label: dict[tuple[str, Label | None], list[int]] = defaultdict(list)
-        for number, budget in enumerate(self._budgets):
+        for number, budget in enumerate(self.budgets):
             if budget.spec.selector is not None:
                 for label in _labels_asked(budget.spec.selector):
                     self._by_label[budget.namespace, label].append(number)
@@ -78,7 +65,7 @@ class CoveringBudgets:
         self._known: dict[int, tuple[int, ...]] = {}
 
     def of(self, pod: int) -> tuple[int, ...]:
-        """Their numbers."""
+        """Their numbers, whether or not its eviction counts against them."""
         if not self._by_label:
             return ()
         template = int(self._problem.template_of[pod])
@@ -93,25 +80,19 @@ class CoveringBudgets:
             for label in (*pod.metadata.labels.items(), None)
             for number in self._by_label.get((pod.namespace, label), ())
         }
-        return tuple(number for number in sorted(asked) if self._budgets[number].covers(pod))
+        return tuple(number for number in sorted(asked) if self.budgets[number].covers(pod))
 
 
-class Budgets:
-    """The budgets of a snapshot: which cover a pod, and how many evictions each allows."""
+class Budgets(CoveringBudgets):
+    """The same, and how many evictions each allows."""
 
     def __init__(self, problem: CountedPods) -> None:
-        self._problem = problem
-        self.budgets = problem.cluster.pod_disruption_budgets
-        self._covering = CoveringBudgets(problem)
+        super().__init__(problem)
         self._health = self._healthy_and_desired()
         self.allowed = [
             max(0, healthy - desired) if budget.status is None else budget.status.disruptions_allowed
             for budget, (healthy, desired) in zip(self.budgets, self._health, strict=True)
         ]
-
-    def of(self, pod: int) -> tuple[int, ...]:
-        """The budgets that cover a pod, whether or not its eviction counts against them."""
-        return self._covering.of(pod)
 
     def asked(self, pod: int) -> tuple[int, ...]:
         """The budgets that the eviction of a pod is counted against.

@@ -18,7 +18,8 @@ from functools import cached_property
 
 from models import Cluster
 from models.controllers.jobs import replaces_ended_only, wanted_of
-from models.controllers.owners import ByController, Workloads, is_live
+from models.controllers.owners import ByController, is_live
+from models.controllers.reconcile import workloads_of
 from models.controllers.replicas import emptied
 from models.controllers.templates import stand_in_uid
 from models.objects.base import OwnerReference
@@ -35,7 +36,7 @@ from models.objects.workload import (
 )
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
-from planner.eviction.replacements import RESIZED, ReplacementAdmission, Replacements
+from planner.eviction.replacements import RESIZED, ReplacementAdmission
 from planner.problem.problem import Problem
 
 GONE = "whose controller is gone"
@@ -70,12 +71,11 @@ class Controllers:
         """With `jobs` pods of Jobs may be moved if the Job survives the eviction."""
         self._problem = problem
         self._may_move_jobs = jobs
-        self._workloads = Workloads(_all_of(problem.cluster))
+        self._workloads = workloads_of(problem.cluster)
         self._ordinals = Ordinals(problem.cluster)
         self._emptied = {id(found) for found in _emptied(problem.cluster)}
         self._of_template: dict[int, str] = {}
         self._admission = ReplacementAdmission(problem, self._workloads)
-        self._replacements = Replacements(self._workloads, self._admission)
         self.jobs = JobDisruptions(problem.cluster)
 
     def why_not(self, pod: int) -> str:
@@ -127,7 +127,7 @@ class Controllers:
 
     def others(self, pods: Iterable[int]) -> dict[int, Pod]:
         """By pod what comes in its place where that is another one to the scheduler."""
-        found = ((pod, self._replacements.other(self._problem.pods[pod])) for pod in pods)
+        found = ((pod, self._admission.other(self._problem.pods[pod])) for pod in pods)
         return {pod: other for pod, other in found if other is not None}
 
     def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
@@ -254,16 +254,6 @@ class Controllers:
         if not self.jobs.survives(job, pod):
             return JOB_FAILS
         return "" if self._may_move_jobs else OF_JOB
-
-
-def _all_of(cluster: Cluster) -> Iterator[Workload]:
-    """All controllers that make pods, and the Deployments above ReplicaSets."""
-    yield from cluster.deployments
-    yield from cluster.replica_sets
-    yield from cluster.stateful_sets
-    yield from cluster.daemon_sets
-    yield from cluster.replication_controllers
-    yield from cluster.jobs
 
 
 def _emptied(cluster: Cluster) -> Iterator[ReplicaSet]:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 from models.objects.annotations import NO_DISRUPTION, PREFER_NO_EVICTION, SAFE_TO_EVICT
 from models.objects.pod import Pod
+from planner.eviction.protections import SYSTEM_CRITICAL
 from planner.problem.problem import Problem
 
-#: Priorities from here on are of system-critical pods.
-_SYSTEM_PRIORITY = 2_000_000_000
 #: Controllers that bind a pod to its node.
 _TIED_TO_NODES = {"DaemonSet", "Node"}
 
@@ -41,7 +40,7 @@ _REASONS: dict[str, Callable[[Pod], bool]] = {
     "it is terminating": lambda pod: pod.is_terminating,
     "it belongs to its node": is_tied,
     "no controller would recreate it": lambda pod: pod.metadata.controller is None,
-    "its priority is the system's": lambda pod: pod.priority >= _SYSTEM_PRIORITY,
+    "its priority is the system's": lambda pod: pod.priority >= SYSTEM_CRITICAL,
     "it has local storage": has_local_storage,
     "an annotation asks not to evict it": asks_to_stay,
 }

@@ -29,7 +29,7 @@ RESIZED = "whose replacement would request what the template has, not what it wa
 
 
 class ReplacementAdmission:
-    """For a running pod why the next one like it might not be made, if so."""
+    """The pods that come in the place of evicted ones, as far as their controllers' templates were read."""
 
     def __init__(self, problem: Problem, workloads: Workloads) -> None:
         self._problem, self._workloads = problem, workloads
@@ -90,26 +90,20 @@ class ReplacementAdmission:
 
     def is_resized(self, pod: Pod) -> bool:
         """Whether the next pod requests something else, as this one was resized in place."""
-        made = self.instead_of_resized(pod)
+        made = self._instead_of_resized(pod)
         return made is not None and not same_requests(made.spec, pod.spec)
 
-    def instead_of_resized(self, pod: Pod) -> Pod | None:
+    def _instead_of_resized(self, pod: Pod) -> Pod | None:
         """What the API server makes of the next pod, where this one may have been resized in place."""
-        return self._made_for(pod) if self._may_be_resized(pod) else None
-
-    def _may_be_resized(self, pod: Pod) -> bool:
         # Asked of every running pod, nearly all of which are as they were made.
         template = self._template_of(pod) if pod.metadata.generation > 1 else None
-        return template is not None and template.spec is not None and pod.may_be_resized(template.spec)
+        if template is None or template.spec is None or not pod.may_be_resized(template.spec):
+            return None
+        return self._made_for(pod)
 
     def _template_of(self, pod: Pod) -> PodTemplateSpec | None:
         owner = self._workloads.controller_of(pod)
         return None if owner is None else usable(owner.spec.template)
-
-    def refusal(self, pod: Pod) -> str:
-        """What the API server would say of the next pod, quotas aside; empty where it takes it."""
-        made = self._next(pod)
-        return "" if made is None else made.refusal
 
     def _next(self, pod: Pod) -> Pod | None:
         """What the API server makes of the next pod; None where nothing says that it would be another one."""
@@ -135,22 +129,18 @@ class ReplacementAdmission:
             or bool(account and self._accounts is not None and (pod.namespace, account) not in self._accounts)
         )
 
-
-class Replacements:
-    """The pods that come in the place of evicted ones, as far as their controllers' templates were read."""
-
-    def __init__(self, workloads: Workloads, admission: ReplacementAdmission) -> None:
-        self._workloads, self._admission = workloads, admission
-
     def other(self, pod: Pod) -> Pod | None:
-        """The pod that comes in the place of one, where it is another to the scheduler, or is refused."""
-        owner = self._workloads.controller_of(pod)
-        template = None if owner is None else usable(owner.spec.template)
+        """The pod that comes in the place of one, where it is another to the scheduler.
+
+        Or where the API server refuses it for other reasons than a quota.
+        """
+        owner, template = self._workloads.controller_of(pod), self._template_of(pod)
         if template is None or template.spec is None or _is_of_other_revision(owner, pod):
             return None
-        spec, line = made_again(pod, template.spec), self._admission.refusal(pod)
-        if (made := self._admission.instead_of_resized(pod)) is not None:
-            spec = with_requests_of(made.spec, spec)
+        spec, made = made_again(pod, template.spec), self._next(pod)
+        line = "" if made is None else made.refusal
+        if (resized := self._instead_of_resized(pod)) is not None:
+            spec = with_requests_of(resized.spec, spec)
         same = (spec.affinity, spec.scheduling_gates) == (pod.spec.affinity, pod.spec.scheduling_gates)
         same = same and not pod.status.resource_claim_statuses
         if same and same_requests(spec, pod.spec) and not line:
