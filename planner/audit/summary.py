@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from planner.audit import spread_counts
 from planner.audit.findings import named
 from planner.audit.usage import occupied, use_of
-from planner.documents.figures import DomainCount, PriorityCount, Summary, Utilisation
+from planner.documents.figures import DomainCount, PriorityCount, Summary
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.state.state import State
@@ -28,7 +28,7 @@ def summary(problem: Problem, queue: Sequence[int], node_of: Codes) -> Summary:
         spread=tuple(_spread(found) for found in spread_counts.take(problem, state)),
         nodes=problem.nodes.size,
         nodes_used=int(np.count_nonzero(occupied(state))),
-        utilisation=tuple(_utilisation(state)),
+        utilisation=tuple(use_of(state)),
     )
 
 
@@ -49,13 +49,3 @@ def _spread(found: spread_counts.SpreadCounts) -> DomainCount:
         skew=found.skew,
         excess=dict(found.surplus),
     )
-
-
-def _utilisation(state: State) -> Iterator[Utilisation]:
-    for use in use_of(state):
-        yield Utilisation(
-            resource=use.resource,
-            mean_percent=use.mean,
-            fullest_percent=use.fullest,
-            fullest_node=use.node,
-        )

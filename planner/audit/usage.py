@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from planner.documents.figures import Utilisation
 from planner.problem.nodes import Ints, Mask
 from planner.problem.templates import Template
 from planner.state.state import State
 
 #: Pods of these come with every node, and do not make it a used one.
 _OWNED_BY_NODES = frozenset({"DaemonSet", "Node"})
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """The share of a resource that pods request, in per cent: of all nodes, and of the fullest one."""
-
-    resource: str
-    mean: float
-    fullest: float
-    node: str
 
 
 def occupied(state: State) -> Mask:
@@ -40,7 +29,7 @@ def makes_used(template: Template) -> bool:
     return template.owner is None or template.owner.kind not in _OWNED_BY_NODES
 
 
-def use_of(state: State) -> list[Use]:
+def use_of(state: State) -> list[Utilisation]:
     """The use of every resource that some node has and some pod, placed or pending, requests."""
     problem = state.problem
     wanted = np.zeros(len(problem.resources), np.int64)
@@ -53,10 +42,15 @@ def use_of(state: State) -> list[Use]:
     ]
 
 
-def _use(resource: str, room: Ints, used: Ints, names: tuple[str, ...]) -> Use:
+def _use(resource: str, room: Ints, used: Ints, names: tuple[str, ...]) -> Utilisation:
     """The nodes that have nothing of the resource are not looked at."""
     share = 100 * used / np.maximum(room, 1) * (room > 0)
     fullest = int(share.argmax())
     # Sums of bytes over many nodes: floats are exact enough here, and cannot overflow.
     mean = 100 * float(used[room > 0].sum(dtype=np.float64)) / float(room.sum(dtype=np.float64))
-    return Use(resource, round(mean, 1), round(float(share[fullest]), 1), names[fullest])
+    return Utilisation(
+        resource=resource,
+        mean_percent=round(mean, 1),
+        fullest_percent=round(float(share[fullest]), 1),
+        fullest_node=names[fullest],
+    )

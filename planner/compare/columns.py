@@ -9,22 +9,13 @@ import numpy as np
 
 from planner.audit import spread_counts
 from planner.audit.summary import by_priority, summary
-from planner.compare.descheduler import Ending
 from planner.compare.ways import Outcome
-from planner.documents import columns as documents
 from planner.documents.columns import ComparedColumn, Draw, Rank
 from planner.documents.figures import RepairFigures, Summary
 from planner.eviction.protections import HARD
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.state.state import State
-
-#: How documents call the endings.
-ENDINGS: dict[Ending, documents.Ending] = {
-    Ending.AT_REST: "AtRest",
-    Ending.CIRCLES: "Circles",
-    Ending.EVICTING: "Evicting",
-}
 
 
 class ClusterFigures:
@@ -38,13 +29,9 @@ class ClusterFigures:
         owners = spread_counts.Owners(problem.cluster)
         self._workloads = [(template.namespace, owners.workload(template)) for template in problem.templates]
 
-    def summary(self, outcome: Outcome) -> Summary:
-        """Where the pods of the question are, and how the nodes and constraints stand."""
-        return summary(self._problem, self._pods, outcome.node_of)
-
-    def column(self, outcome: Outcome, rank: Rank | None, found: Summary | None = None) -> ComparedColumn:
-        """All figures of an outcome; those of its summary may be there already."""
-        found = found or self.summary(outcome)
+    def column(self, outcome: Outcome, rank: Rank | None = None) -> ComparedColumn:
+        """All figures of an outcome."""
+        found = summary(self._problem, self._pods, outcome.node_of)
         hard = [row.excess for row in found.spread if row.when_unsatisfiable == HARD]
         soft = [row.excess for row in found.spread if row.when_unsatisfiable != HARD]
         plan, descheduled = outcome.plan, outcome.descheduled
@@ -62,7 +49,7 @@ class ClusterFigures:
             preempted=0 if descheduled is None else descheduled.preempted,
             replicas_down=self._replicas_down(outcome.rounds),
             elsewhere=self._elsewhere(outcome.node_of),
-            ending=None if descheduled is None else ENDINGS[descheduled.ending],
+            ending=None if descheduled is None else descheduled.ending,
             status=None if plan is None else plan.status,
             objective=() if plan is None else plan.objective,
             proved=None if plan is None else _is_proved(outcome),
@@ -92,7 +79,7 @@ class ClusterFigures:
             name="kubeScheduler" if descheduled is None else "descheduler",
             seed=outcome.seed or 0,
             placed=sum(self._placed(outcome)),
-            ending=None if descheduled is None else ENDINGS[descheduled.ending],
+            ending=None if descheduled is None else descheduled.ending,
         )
 
     def repair(self, outcome: Outcome) -> RepairFigures:

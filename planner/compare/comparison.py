@@ -151,12 +151,12 @@ def _document(
     kube = [outcome for outcome in outcomes if outcome.name == "kubeScheduler"]
     runs = [outcome for outcome in outcomes if outcome.name == "descheduler"]
     draws = {name: figures.draws(several) for name, several in (("kube", kube), ("descheduler", runs))}
-    columns: list[ComparedColumn] = [figures.column(now, None)]
+    columns: list[ComparedColumn] = [figures.column(now)]
     for several, drawn in ((kube, draws["kube"]), (runs, draws["descheduler"])):
         if several and several[0].name in shown:
-            columns.append(figures.column(several[0], None))
+            columns.append(figures.column(several[0]))
             columns += [figures.column(outcome, rank) for rank, outcome in figures.ranked(several, drawn)]
-    columns.append(figures.column(best, None))
+    columns.append(figures.column(best))
     is_repair = asked.question == "running"
     before = asked.summary(now)
     theirs = before if is_repair else asked.summary(kube[0])

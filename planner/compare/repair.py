@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from models.errors import InternalError
-from planner.compare.columns import ENDINGS, ClusterFigures
+from planner.compare.columns import ClusterFigures
 from planner.compare.ways import Outcome
 from planner.documents.comparison import BestRepair, DeschedulerRun, RepairComparison
 
@@ -36,6 +36,6 @@ def _run(figures: ClusterFigures, outcome: Outcome) -> DeschedulerRun:
     return DeschedulerRun(
         **dict(figures.repair(outcome)),
         seed=outcome.seed,
-        ending=ENDINGS[found.ending],
+        ending=found.ending,
         preempted=found.preempted,
     )

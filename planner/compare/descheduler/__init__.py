@@ -1,5 +1,5 @@
 """Descheduler 0.36 as it is: RemovePodsViolatingTopologySpreadConstraint behind DefaultEvictor."""
 
-from planner.compare.descheduler.rounds import Descheduled, Ending, descheduled
+from planner.compare.descheduler.rounds import Descheduled, descheduled
 
-__all__ = ["Descheduled", "Ending", "descheduled"]
+__all__ = ["Descheduled", "descheduled"]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
 from planner.compare.descheduler.eviction_round import Descheduler
+from planner.documents.columns import Ending
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import Controllers
 from planner.eviction.protections import Protections
@@ -26,15 +26,6 @@ MOST_ROUNDS = 6
 _MOST_TRIES = 10
 
 
-class Ending(Enum):
-    """How it ended."""
-
-    AT_REST = "at rest"
-    CIRCLES = "in circles"
-    """Still evicting, and pods were placed before as they are placed after a later round."""
-    EVICTING = "still evicting"
-
-
 @dataclass(frozen=True, slots=True)
 class Descheduled:
     """The pods that were evicted in every round, how it ended, and where pods are then."""
@@ -45,16 +36,6 @@ class Descheduled:
     waiting: tuple[int, ...]
     """Pods that wait for a node in the end, those that waited at the start included."""
     preempted: int
-
-    @property
-    def pending(self) -> int:
-        """How many pods wait for a node in the end."""
-        return len(self.waiting)
-
-    @property
-    def evictions(self) -> int:
-        """How many pods Descheduler evicted in all rounds; those that were preempted come on top."""
-        return sum(map(len, self.rounds))
 
 
 def descheduled(
@@ -79,7 +60,7 @@ def descheduled(
         cluster.replace(evicted)
         circles |= cluster.placement() in seen
         seen.add(cluster.placement())
-    ending = Ending.AT_REST if not evicted else Ending.CIRCLES if circles else Ending.EVICTING
+    ending: Ending = "AtRest" if not evicted else "Circles" if circles else "Evicting"
     state = cluster.scheduler.state
     return Descheduled(tuple(rounds), ending, state.node_of.copy(), tuple(cluster.waiting), cluster.preempted)
 

@@ -50,7 +50,7 @@ def test_deschedulers_own_table(case: Case) -> None:
     problem = Problem(cluster)
     for seed in (None, 1, 2, 3):
         found = descheduled(problem, protections_of(cluster), seed=seed, most_rounds=1)
-        assert found.evictions == case["expectedEvictedCount"]
+        assert sum(map(len, found.rounds)) == case["expectedEvictedCount"]
         names = {problem.pods[pod].name for several in found.rounds for pod in several}
         assert seed or case["expectedEvictedPods"] in (None, sorted(names))
 
@@ -70,7 +70,8 @@ def test_recorded_clusters(case: Case) -> None:
     for number, seed in enumerate(SEEDS, 1):
         found = descheduled(problem, protections, seed=seed, most_rounds=recording["rounds"])
         left = audit(problem, found.node_of)
-        ended.add((found.evictions, len(found.rounds), left.violations, left.hard_excess, found.pending))
+        evictions, pending = sum(map(len, found.rounds)), len(found.waiting)
+        ended.add((evictions, len(found.rounds), left.violations, left.hard_excess, pending))
         if expected in ended and (case["name"] not in ALWAYS or number >= ALIKE):
             break
     assert expected in ended

@@ -4,7 +4,7 @@ import pytest
 
 from models import Cluster
 from planner.audit.findings import audit
-from planner.compare.descheduler import Descheduled, Ending, descheduled
+from planner.compare.descheduler import Descheduled, descheduled
 from planner.compare.descheduler.balance import given, is_balanced
 from planner.eviction.protections import protections_of
 from planner.problem.problem import Problem
@@ -43,13 +43,13 @@ def policy(**more: object) -> Object:
 def test_two_domains_are_evened_out() -> None:
     """Of 4 and 0 two go: half of what is above maxSkew, rounded up."""
     ended = played(cluster(*lopsided()))
-    assert (ended.evictions, len(ended.rounds), ended.ending, ended.pending) == (2, 1, Ending.AT_REST, 0)
+    assert (list(map(len, ended.rounds)), ended.ending, ended.waiting) == ([2], "AtRest", ())
 
 
 def test_a_balanced_cluster_is_left_alone() -> None:
     """Within maxSkew nothing happens, in no round."""
     ended = played(cluster(*lopsided(1)))
-    assert (ended.rounds, ended.ending) == ((), Ending.AT_REST)
+    assert (ended.rounds, ended.ending) == ((), "AtRest")
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
@@ -137,7 +137,7 @@ def test_pods_that_nothing_makes_again_are_gone() -> None:
         "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}},
     }
     ended = played(cluster(*lopsided(), deleted))
-    assert (ended.evictions, ended.pending, int((ended.node_of >= 0).sum())) == (3, 0, 1)
+    assert (sum(map(len, ended.rounds)), len(ended.waiting), int((ended.node_of >= 0).sum())) == (3, 0, 1)
 
 
 def test_two_constraints_evict_more_than_has_to_move() -> None:
@@ -148,7 +148,7 @@ def test_two_constraints_evict_more_than_has_to_move() -> None:
     firsts = [len(run.rounds[0]) for run in runs]
     assert min(firsts) > 16
     assert 26 in firsts
-    assert {audit(problem, run.node_of).hard_excess for run in runs if run.ending is Ending.AT_REST} == {0}
+    assert {audit(problem, run.node_of).hard_excess for run in runs if run.ending == "AtRest"} == {0}
 
 
 def test_domains_give_what_brings_them_together() -> None:
@@ -178,17 +178,17 @@ def test_it_can_go_in_circles() -> None:
     soft = lopsided(3, spread=[spread(when="ScheduleAnyway", nodeAffinityPolicy="Ignore")], **tied)
     both = without_a_look_for_room(constraints=["DoNotSchedule", "ScheduleAnyway"])
     ended = played(cluster(*soft, both))
-    assert (ended.ending, ended.evictions, ended.pending) == (Ending.CIRCLES, 6, 0)
+    assert (ended.ending, sum(map(len, ended.rounds)), len(ended.waiting)) == ("Circles", 6, 0)
 
 
 def test_a_pod_that_has_nowhere_else_to_go_stays_pending() -> None:
     """Where the constraint is hard it cannot come back either."""
     hard = lopsided(3, spread=[spread(nodeAffinityPolicy="Ignore")], node_selector={HOST: "a1"})
     ended = played(cluster(*hard, without_a_look_for_room()))
-    assert (ended.ending, ended.pending) == (Ending.AT_REST, 2)
+    assert (ended.ending, len(ended.waiting)) == ("AtRest", 2)
 
 
 def test_an_evicted_pod_of_another_scheduler_waits_for_it() -> None:
     """What went wrong: it was given to a scheduler that there is no profile of."""
     ended = played(cluster(*lopsided(4, scheduler="volcano")))
-    assert (ended.ending, ended.evictions, ended.pending) == (Ending.AT_REST, 3, 3)
+    assert (ended.ending, sum(map(len, ended.rounds)), len(ended.waiting)) == ("AtRest", 3, 3)
