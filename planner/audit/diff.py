@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from models import Cluster
 from planner.audit.findings import MOST_DOMAINS, audit
-from planner.audit.spread_counts import Owners
+from planner.audit.spread_counts import Owners, too_much
+from planner.constraints.pod_topology_spread import HARD
 from planner.documents.diff import Diff, MovedPod, NodeChanges, PendingPod, PlacedPod, WorkloadChange
 from planner.documents.move_plan import Balance
 from planner.documents.plan import ConstraintReport, SpreadChange
 from planner.problem.problem import Problem
-
-_HARD = "DoNotSchedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +28,8 @@ class _Side:
     @property
     def balance(self) -> Balance:
         """The figures that other documents have, too."""
-        hard = [row.excess for row in self.constraints if row.when_unsatisfiable == _HARD]
-        soft = [row.excess for row in self.constraints if row.when_unsatisfiable != _HARD]
-        return Balance(
-            hard_violations=sum(map(len, hard)),
-            hard_excess=sum(sum(excess.values()) for excess in hard),
-            soft_excess=sum(sum(excess.values()) for excess in soft),
-            pending=sum(not node for node in self.nodes.values()),
-        )
+        surpluses = ((row.when_unsatisfiable == HARD, row.excess) for row in self.constraints)
+        return Balance(**too_much(surpluses), pending=sum(not node for node in self.nodes.values()))
 
 
 def diff(before: Cluster, after: Cluster, *, namespace: str | None = None) -> Diff:

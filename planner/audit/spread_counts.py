@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import compress, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -170,6 +171,14 @@ def _counts_of(asked: AskedRule, nodes: Iterable[Codes]) -> SpreadCounts:
         dict(sorted((values[code], amount) for code, amount in surplus)),
         int(np.count_nonzero(uncounted(rule)[placed])),
     )
+
+
+def too_much(surpluses: Iterable[tuple[bool, Mapping[str, int]]]) -> dict[str, Any]:
+    """What constraints, each hard or not, have too much by domain, in the figures of documents."""
+    found = [(hard, pods) for hard, surplus in surpluses for pods in surplus.values()]
+    hard = [pods for is_hard, pods in found if is_hard]
+    soft = [pods for is_hard, pods in found if not is_hard]
+    return {"hard_violations": len(hard), "hard_excess": sum(hard), "soft_excess": sum(soft)}
 
 
 def uncounted(rule: Rule) -> Mask:

@@ -32,8 +32,6 @@ class ClusterFigures:
     def column(self, outcome: Outcome, rank: Rank | None = None) -> ComparedColumn:
         """All figures of an outcome."""
         found = summary(self._problem, self._pods, outcome.node_of)
-        hard = [row.excess for row in found.spread if row.when_unsatisfiable == HARD]
-        soft = [row.excess for row in found.spread if row.when_unsatisfiable != HARD]
         plan, descheduled = outcome.plan, outcome.descheduled
         return ComparedColumn(
             **{name: getattr(found, name) for name in Summary.model_fields if name != "unplaced"},
@@ -41,9 +39,7 @@ class ClusterFigures:
             rank=rank,
             seed=outcome.seed,
             pending=self._pending(outcome),
-            hard_violations=sum(map(len, hard)),
-            hard_excess=sum(sum(excess.values()) for excess in hard),
-            soft_excess=sum(sum(excess.values()) for excess in soft),
+            **spread_counts.too_much((row.when_unsatisfiable == HARD, row.excess) for row in found.spread),
             evictions=outcome.evictions,
             rounds=len(outcome.rounds),
             preempted=0 if descheduled is None else descheduled.preempted,
@@ -85,14 +81,10 @@ class ClusterFigures:
     def repair(self, outcome: Outcome) -> RepairFigures:
         """What was evicted, and what is wrong in the end."""
         found = spread_counts.take(self._problem, State(self._problem, outcome.node_of))
-        hard = [[*counts.surplus.values()] for counts in found if counts.hard]
-        soft = [[*counts.surplus.values()] for counts in found if not counts.hard]
         return RepairFigures(
             evictions=outcome.evictions,
             rounds=len(outcome.rounds),
-            hard_violations=sum(map(len, hard)),
-            hard_excess=sum(map(sum, hard)),
-            soft_excess=sum(map(sum, soft)),
+            **spread_counts.too_much((counts.hard, counts.surplus) for counts in found),
             pending=self._pending(outcome),
         )
 

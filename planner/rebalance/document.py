@@ -102,14 +102,8 @@ class PlacementCounts:
         looked_at = {constraint.asked.identity for constraint in trial.ledger.constraints}
         found = spread_counts.take(problem, state)
         self.spread = [counts for counts in found if counts.identity in looked_at]
-        hard = [n for found in self.spread if found.hard for n in found.surplus.values()]
-        soft = [n for found in self.spread if not found.hard for n in found.surplus.values()]
-        self.balance = Balance(
-            hard_violations=len(hard),
-            hard_excess=sum(hard),
-            soft_excess=sum(soft),
-            pending=len(problem.queue()),
-        )
+        surpluses = ((found.hard, found.surplus) for found in self.spread)
+        self.balance = Balance(**spread_counts.too_much(surpluses), pending=len(problem.queue()))
         self._problem, self._state = problem, state
 
     @cached_property

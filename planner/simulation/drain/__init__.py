@@ -13,7 +13,7 @@ from models import Cluster
 from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
-from planner.audit.spread_counts import SpreadCounts, take
+from planner.audit.spread_counts import SpreadCounts, take, too_much
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason, SpreadChange
@@ -335,21 +335,12 @@ def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
 
 def _balance(problem: Problem, simulation: ClusterSimulation) -> Balance:
     counts = take(problem, simulation.scheduler.state)
-    return Balance(
-        hard_violations=sum(len(item.surplus) for item in counts if item.hard),
-        hard_excess=_excess(counts, hard=True),
-        soft_excess=_excess(counts, hard=False),
-        pending=len(simulation.waiting),
-    )
+    return Balance(**too_much((item.hard, item.surplus) for item in counts), pending=len(simulation.waiting))
 
 
 def _changed(before: Sequence[SpreadCounts], after: Sequence[SpreadCounts]) -> Iterator[SpreadChange]:
     """The constraints whose domains have more or fewer pods than before."""
     return (row for row in spread_changes(before, after) if row.before != row.after)
-
-
-def _excess(counts: Sequence[SpreadCounts], *, hard: bool) -> int:
-    return sum(sum(item.surplus.values()) for item in counts if item.hard == hard)
 
 
 def _pending(
