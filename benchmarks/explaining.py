@@ -71,7 +71,7 @@ def measured(objects: list[Manifest], folder: Path) -> tuple[float, float, Expla
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     cluster = Cluster.load(path)
     start = time.perf_counter()
-    AtRest.of(cluster, preemption=True)
+    AtRest(cluster, preemption=True)
     simulated = time.perf_counter()
     (found,) = explain(cluster).items
     return simulated - start, time.perf_counter() - simulated, found

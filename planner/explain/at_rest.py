@@ -7,7 +7,8 @@ what keeps a pod pending is judged in the state in which another round changes n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -22,38 +23,27 @@ from planner.state.state import State
 from planner.whatif.eviction import without_pods
 
 
-@dataclass(slots=True)
 class AtRest:
     """A cluster at rest: where the pods are, which are left and which preemption evicted, and why."""
 
-    problem: Problem
-    scheduler: Scheduler
-    preemption: bool
-    effort: ExplainEffort = STANDARD.explain
-    left: list[int] = field(default_factory=list)
-    evicted: list[int] = field(default_factory=list)
-    messages: dict[int, str] = field(default_factory=dict)
-    late: dict[int, int] = field(default_factory=dict)
-    _changes: int = 0
-    _claiming: list[tuple[int, int]] = field(default_factory=list)
-    _budgets: Budgets | None = None
-    _losses: DeletionLosses | None = None
-    _promised: list[int] | None = None
-    _start: tuple[State, Sequence[tuple[int, int]]] | None = None
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         cluster: Cluster,
         preemption: bool,
         effort: ExplainEffort = STANDARD.explain,
         before: Problem | None = None,
-    ) -> AtRest:
+    ) -> None:
         """Run the queue until it has nothing more to give; quicker where `before` has compiled the pods."""
-        problem = Problem(cluster, before)
-        static = cls(problem, Scheduler(problem, preemption=preemption), preemption, effort)
-        static._run()
-        return static
+        self.problem = Problem(cluster, before)
+        self.scheduler = Scheduler(self.problem, preemption=preemption)
+        self.preemption, self.effort = preemption, effort
+        self.left: list[int] = []
+        self.evicted: list[int] = []
+        self.messages: dict[int, str] = {}
+        self.late: dict[int, int] = {}
+        self._changes = 0
+        self._claiming: list[tuple[int, int]] = []
+        self._run()
 
     def _run(self) -> None:
         asked: dict[int, int] = {}
@@ -105,27 +95,21 @@ class AtRest:
         """Whether the scheduler does not come to look at a pod."""
         return pod in self.left and bool(self.problem.held_back(pod))
 
-    @property
+    @cached_property
     def budgets(self) -> Budgets:
         """The PodDisruptionBudgets, counted once for all pods that are explained."""
-        if self._budgets is None:
-            self._budgets = Budgets(self.problem)
-        return self._budgets
+        return Budgets(self.problem)
 
-    @property
+    @cached_property
     def losses(self) -> DeletionLosses:
         """What is lost with pods that are deleted, worked out once for all pods that are explained."""
-        if self._losses is None:
-            self._losses = DeletionLosses(self.problem)
-        return self._losses
+        return DeletionLosses(self.problem)
 
-    @property
+    @cached_property
     def promised(self) -> list[int]:
         """The pods that are left to which the snapshot promises a node."""
-        if self._promised is None:
-            pods = self.problem.pods
-            self._promised = [pod for pod in self.left if pods[pod].status.nominated_node_name]
-        return self._promised
+        pods = self.problem.pods
+        return [pod for pod in self.left if pods[pod].status.nominated_node_name]
 
     def cluster(self) -> Cluster:
         """The snapshot with all pods where the scheduler put them; the same one where nothing has changed.
@@ -145,12 +129,10 @@ class AtRest:
         returning = [pod for pod in gone if not pod.is_mirror]
         return without_pods(placed, gone, returning=returning) if gone else placed
 
-    @property
+    @cached_property
     def start(self) -> tuple[State, Sequence[tuple[int, int]]]:
         """A fresh state with all pods in place, but for those that bind claims, and the nodes of these."""
-        if self._start is None:
-            node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
-            staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
-            node_of[[pod for pod, _ in staying]] = -1
-            self._start = State(self.problem.varied(node_of)), staying
-        return self._start
+        node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
+        staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
+        node_of[[pod for pod, _ in staying]] = -1
+        return State(self.problem.varied(node_of)), staying

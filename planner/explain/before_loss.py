@@ -32,14 +32,14 @@ class BeforeLoss:
         self.domains: Sequence[str] = sorted(
             {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
         )
-        before = AtRest.of(cluster, preemption, effort)
+        before = AtRest(cluster, preemption, effort)
         self.evicted = len(before.evicted)
         """How many pods preemption evicts before anything is lost."""
         self.snapshot = before.problem
         """The snapshot, compiled."""
         running = before.cluster()
         for _ in range(effort.rounds_to_rest if before.evicted else 0):
-            before = AtRest.of(running, preemption, effort, before.problem)
+            before = AtRest(running, preemption, effort, before.problem)
             self.evicted += len(before.evicted)
             running = before.cluster()
             if not before.evicted:
@@ -79,7 +79,7 @@ class BeforeLoss:
         return fail_jobs(self.running, self.jobs, self._failing(domain))
 
     def _at_rest(self, cluster: Cluster) -> AtRest:
-        return AtRest.of(cluster, self._preemption, self._effort, self.problem)
+        return AtRest(cluster, self._preemption, self._effort, self.problem)
 
     def left(self, after: AtRest) -> list[int]:
         """The pods that find no node then, and did not wait for one before."""

@@ -41,7 +41,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
     With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
     When `stop_event` is set, no more changes are tried out.
     """
-    static = AtRest.of(cluster, preemption, effort.explain)
+    static = AtRest(cluster, preemption, effort.explain)
     contradicted = contradictions(static.problem, pods)
     wanted = None if pods is None else set(pods)
     _check_names(static, wanted)

@@ -68,7 +68,7 @@ class RaisedQuotas:
             for quota in problem.cluster.resource_quotas
         )
         cluster = replace(problem.cluster, resource_quotas=quotas)
-        return _Raised(room, AtRest.of(cluster, static.preemption, static.effort, problem))
+        return _Raised(room, AtRest(cluster, static.preemption, static.effort, problem))
 
 
 def _room(problem: Problem, namespace: str) -> _Room:

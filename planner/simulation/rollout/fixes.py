@@ -177,7 +177,7 @@ def _explained(
     if waiting is None:
         return
     stopped = _cluster_of(prepared, ended)
-    static = AtRest.of(stopped, True, prepared.effort.explain)
+    static = AtRest(stopped, True, prepared.effort.explain)
     pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
     if pod is None or pod not in static.left:
         return
