@@ -77,6 +77,10 @@ class KubeModel(BaseModel):
         put(made, "__pydantic_private__", None)
         return made
 
+    def changed(self, part: str, **fields: object) -> Self:
+        """The same with other values for some fields of a part, such as its spec."""
+        return self.model_copy(update={part: getattr(self, part).model_copy(update=fields)})
+
     @classmethod
     def __get_pydantic_core_schema__(
         cls, source: type[BaseModel], handler: GetCoreSchemaHandler

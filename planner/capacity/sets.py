@@ -177,7 +177,7 @@ def _renamed(item: KubeObject, number: int) -> KubeObject:
         update = {"name": f"{item.metadata.name}-{number}"}
     else:
         return item
-    return item.model_copy(update={"metadata": item.metadata.model_copy(update=update)})
+    return item.changed("metadata", **update)
 
 
 def _namespaces(snapshot: Snapshot) -> set[str]:

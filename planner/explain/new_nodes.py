@@ -42,7 +42,7 @@ class _NodeNeed:
     def on(self, node: Node) -> Node:
         """The node as it is needed."""
         kept = tuple(taint for taint in node.spec.taints if taint not in self.taints)
-        node = node.model_copy(update={"spec": node.spec.model_copy(update={"taints": kept})})
+        node = node.changed("spec", taints=kept)
         room = {name: parse_quantity(in_words(name, amount)) for name, amount in self.room.items()}
         return with_room(labelled(node, self.labels), room)
 

@@ -63,8 +63,7 @@ def _uncordon(case: PendingCase, node: int) -> Iterator[ClusterChange]:
 def _uncordoned(node: Node) -> Node:
     # The taint that goes with a cordon is taken away by its controller.
     taints = tuple(taint for taint in node.spec.taints if taint.key != CORDON.key)
-    spec = node.spec.model_copy(update={"unschedulable": False, "taints": taints})
-    return node.model_copy(update={"spec": spec})
+    return node.changed("spec", unschedulable=False, taints=taints)
 
 
 def _tainted(case: PendingCase) -> Mask:
@@ -106,7 +105,9 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
         f"take {spelled} off node {node.name}",
         f"kubectl taint nodes {node.name} " + " ".join(f"{t.key}:{t.effect}-" for t in taints),
         node=position,
-        node_edit=lambda found: _with_taints(found, [t for t in found.spec.taints if t not in taints]),
+        node_edit=lambda found: found.changed(
+            "spec", taints=tuple(t for t in found.spec.taints if t not in taints)
+        ),
         node_fragment={"spec": {"taints": [_dump(t) for t in node.spec.taints if t not in taints]}},
         risk=risk,
     )
@@ -125,10 +126,6 @@ def _risk_of(case: PendingCase, taint: Taint, node: Node) -> str:
 
 def _dump(taint: Taint) -> dict[str, str]:
     return {"key": taint.key, "value": taint.value, "effect": taint.effect}
-
-
-def _with_taints(node: Node, taints: Iterable[Taint]) -> Node:
-    return node.model_copy(update={"spec": node.spec.model_copy(update={"taints": tuple(taints)})})
 
 
 def _spelled(taint: Taint) -> str:
@@ -183,7 +180,7 @@ def labelled(node: Node, wanted: dict[str, str | None]) -> Node:
     """A node with these labels; None takes one away."""
     labels = {**node.metadata.labels, **wanted}
     kept = {key: value for key, value in labels.items() if value is not None}
-    return node.model_copy(update={"metadata": node.metadata.model_copy(update={"labels": kept})})
+    return node.changed("metadata", labels=kept)
 
 
 def missing_labels(case: PendingCase, node: Node) -> dict[str, str | None]:

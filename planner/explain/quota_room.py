@@ -87,7 +87,7 @@ def _room(problem: Problem, namespace: str) -> _Room:
 
 def _with(quota: ResourceQuota, room: Mapping[str, str]) -> ResourceQuota:
     hard = {**quota.spec.hard, **{item: parse_quantity(amount) for item, amount in room.items()}}
-    return quota.model_copy(update={"spec": quota.spec.model_copy(update={"hard": hard})})
+    return quota.changed("spec", hard=hard)
 
 
 def _change(namespace: str, name: str, room: Mapping[str, str]) -> FixChange:

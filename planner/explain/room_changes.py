@@ -158,8 +158,7 @@ def _more_slots(case: PendingCase, node: int) -> ClusterChange:
 
 def with_room(node: Node, room: dict[str, int]) -> Node:
     """A node with other amounts allocatable, in nano units."""
-    allocatable = {**node.status.allocatable, **room}
-    return node.model_copy(update={"status": node.status.model_copy(update={"allocatable": allocatable})})
+    return node.changed("status", allocatable={**node.status.allocatable, **room})
 
 
 def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:

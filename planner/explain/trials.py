@@ -257,15 +257,12 @@ def _of_cluster(candidate: Candidate) -> bool:
 
 def daemon_copy(pod: Pod, node: Node) -> Pod:
     """A DaemonSet's pod for another node."""
-    metadata = pod.metadata.model_copy(update={"name": f"{pod.name}-{node.name}", "uid": ""})
-    spec = pod.spec.model_copy(update={"node_name": node.name})
-    return pod.model_copy(update={"metadata": metadata, "spec": spec})
+    return pod.changed("metadata", name=f"{pod.name}-{node.name}", uid="").on(node.name)
 
 
-def node_copy(node: Node, name: str, labels: dict[str, str] | None = None) -> Node:
+def node_copy(node: Node, name: str) -> Node:
     """A fresh node like another, without pods and not cordoned."""
-    own = {**node.metadata.labels, **({HOSTNAME: name} if HOSTNAME in node.metadata.labels else {})}
-    metadata = node.metadata.model_copy(update={"name": name, "uid": "", "labels": {**own, **(labels or {})}})
+    labels = {**node.metadata.labels, **({HOSTNAME: name} if HOSTNAME in node.metadata.labels else {})}
     taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
-    spec = node.spec.model_copy(update={"unschedulable": False, "taints": taints, "provider_id": ""})
-    return node.model_copy(update={"metadata": metadata, "spec": spec})
+    fresh = node.changed("metadata", name=name, uid="", labels=labels)
+    return fresh.changed("spec", unschedulable=False, taints=taints, provider_id="")

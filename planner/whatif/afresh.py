@@ -54,8 +54,7 @@ def _why_not(pod: Pod, profiles: Collection[str], claims: Claims) -> str:
 
 def _waiting(pod: Pod) -> Pod:
     """The pod before it came to its node."""
-    spec = pod.spec.model_copy(update={"node_name": None})
-    return pod.model_copy(update={"spec": spec, "status": PodStatus()})
+    return pod.changed("spec", node_name=None).model_copy(update={"status": PodStatus()})
 
 
 def _notes(stays: Counter[str]) -> Iterator[str]:

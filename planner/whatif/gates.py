@@ -9,12 +9,7 @@ from models import Cluster
 
 def open_gates(cluster: Cluster) -> Cluster:
     """The cluster without scheduling gates on any pod."""
-    return replace(
-        cluster,
-        pods=tuple(
-            pod.model_copy(update={"spec": pod.spec.model_copy(update={"scheduling_gates": ()})})
-            if pod.spec.scheduling_gates
-            else pod
-            for pod in cluster.pods
-        ),
+    pods = (
+        pod.changed("spec", scheduling_gates=()) if pod.spec.scheduling_gates else pod for pod in cluster.pods
     )
+    return replace(cluster, pods=tuple(pods))

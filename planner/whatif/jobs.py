@@ -52,4 +52,4 @@ def _after(job: Job, impact: Impact) -> Job:
         indexes = {str(index) for index in map(index_of, impact.worn_out) if index is not None}
         known = [job.status.failed_indexes] if job.status.failed_indexes else []
         update = {"failed_indexes": ",".join([*known, *sorted(indexes)])}
-    return job.model_copy(update={"status": job.status.model_copy(update=update)})
+    return job.changed("status", **update)

@@ -53,14 +53,9 @@ def _uncounted(budget: PodDisruptionBudget) -> PodDisruptionBudget:
         return budget
     wanted = budget.status.desired_healthy
     percent = isinstance(budget.spec.min_available, str) or budget.spec.max_unavailable is not None
-    status = budget.status.model_copy(
-        update={
-            "expected_pods": budget.status.expected_pods + 1,
-            # With maxUnavailable, or a percentage, one pod more is also one more to be kept.
-            "desired_healthy": wanted + 1 if percent else wanted,
-        }
-    )
-    return budget.model_copy(update={"status": status})
+    # With maxUnavailable, or a percentage, one pod more is also one more to be kept.
+    kept = wanted + 1 if percent else wanted
+    return budget.changed("status", expected_pods=budget.status.expected_pods + 1, desired_healthy=kept)
 
 
 class OtherBudgets:
@@ -127,14 +122,9 @@ def _expected(cluster: Cluster, budget: PodDisruptionBudget) -> int:
 
 def _with_budget(cluster: Cluster, budget: PodDisruptionBudget, field: str, number: int) -> Cluster:
     name = "min_available" if field == "minAvailable" else "max_unavailable"
-    changed = budget.model_copy(update={"spec": budget.spec.model_copy(update={name: number})})
-    if budget.status is not None:
-        status = budget.status.model_copy(
-            update={
-                "disruptions_allowed": budget.status.disruptions_allowed + 1,
-                "desired_healthy": budget.status.desired_healthy - 1,
-            }
-        )
-        changed = changed.model_copy(update={"status": status})
+    changed, status = budget.changed("spec", **{name: number}), budget.status
+    if status is not None:
+        allowed, wanted = status.disruptions_allowed + 1, status.desired_healthy - 1
+        changed = changed.changed("status", disruptions_allowed=allowed, desired_healthy=wanted)
     budgets = tuple(changed if item is budget else item for item in cluster.pod_disruption_budgets)
     return replace(cluster, pod_disruption_budgets=budgets)

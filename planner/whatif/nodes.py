@@ -37,8 +37,7 @@ def _cordoned(node: Node) -> Node:
     taints = node.spec.taints
     if not any((item.key, item.effect) == (CORDON.key, CORDON.effect) for item in taints):
         taints = (*taints, CORDON)
-    spec = node.spec.model_copy(update={"unschedulable": True, "taints": taints})
-    return node.model_copy(update={"spec": spec})
+    return node.changed("spec", unschedulable=True, taints=taints)
 
 
 def drain(cluster: Cluster, node: str) -> Cluster:
@@ -92,7 +91,7 @@ def lose_contact(cluster: Cluster, nodes: str) -> Cluster:
 
 def _unreachable(node: Node) -> Node:
     taints = dict.fromkeys((*node.spec.taints, *_UNREACHABLE))
-    return node.model_copy(update={"spec": node.spec.model_copy(update={"taints": (*taints,)})})
+    return node.changed("spec", taints=(*taints,))
 
 
 def add_nodes(
@@ -129,21 +128,18 @@ def _free_names(cluster: Cluster, prefix: str, number: int) -> Iterator[str]:
 
 def _fresh(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:
     """A node of another's shape that has just joined."""
-    metadata = pattern.metadata.model_copy(
-        update={
-            "name": name,
-            "uid": stand_in_uid("Node", name),
-            "labels": {**pattern.metadata.labels, HOSTNAME: name, **labels},
-            "creation_timestamp": None,
-            "deletion_timestamp": None,
-        }
+    fresh = pattern.changed(
+        "metadata",
+        name=name,
+        uid=stand_in_uid("Node", name),
+        labels={**pattern.metadata.labels, HOSTNAME: name, **labels},
+        creation_timestamp=None,
+        deletion_timestamp=None,
     )
     taints = tuple(item for item in pattern.spec.taints if not item.key.startswith(_CONDITIONS))
-    spec = pattern.spec.model_copy(update={"taints": taints, "unschedulable": False, "provider_id": ""})
-    status = pattern.status.model_copy(update={"images": (), "conditions": ()})
-    return pattern.model_copy(update={"metadata": metadata, "spec": spec, "status": status})
+    fresh = fresh.changed("spec", taints=taints, unschedulable=False, provider_id="")
+    return fresh.changed("status", images=(), conditions=())
 
 
 def _named(drivers: CSINode, name: str) -> CSINode:
-    metadata = drivers.metadata.model_copy(update={"name": name, "uid": stand_in_uid("CSINode", name)})
-    return drivers.model_copy(update={"metadata": metadata})
+    return drivers.changed("metadata", name=name, uid=stand_in_uid("CSINode", name))

@@ -233,7 +233,7 @@ def resized(workload: Workload, replicas: int) -> Workload:
     if isinstance(workload, Job):
         # The number of completions would otherwise follow from whether there is a parallelism.
         update = {"parallelism": replicas, "completions": workload.spec.wanted_completions}
-    return workload.model_copy(update={"spec": workload.spec.model_copy(update=update)})
+    return workload.changed("spec", **update)
 
 
 def _blocked(workload: Workload, surplus: Sequence[Replicas]) -> Iterator[str]:

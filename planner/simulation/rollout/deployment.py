@@ -66,8 +66,7 @@ class DeploymentRun(ControllerRun, Controller):
 
     def scale(self, replicas: int) -> None:
         """Ask for another number of replicas."""
-        spec = self.deployment.spec.model_copy(update={"replicas": replicas})
-        self.deployment = self.deployment.model_copy(update={"spec": spec})
+        self.deployment = self.deployment.changed("spec", replicas=replicas)
 
     def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """Size the ReplicaSets anew, one write for each."""

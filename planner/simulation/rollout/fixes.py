@@ -14,7 +14,7 @@ from models import Cluster
 from models.controllers.replicas import HASH_LABEL
 from models.errors import InputError
 from models.objects.affinity import TopologySpreadConstraint
-from models.objects.pod import Pod, PodSpec
+from models.objects.pod import PodSpec
 from models.objects.workload import Deployment, UpdateStrategy
 from models.snapshot import Snapshot
 from planner.audit.spread_counts import Owners
@@ -112,7 +112,7 @@ def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Tria
         patch = {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
         text = "let an old pod go before its replacement comes: maxSurge 0, maxUnavailable 1"
         change = _told(owner, "strategy", text, patch)
-        changed = owner.model_copy(update={"spec": owner.spec.model_copy(update={"strategy": calm})})
+        changed = owner.changed("spec", strategy=calm)
         yield Trial(cluster, _with(manifests, changed), Fix(changes=(change,), node=""))
 
 
@@ -148,9 +148,7 @@ def _with_spec(manifests: Snapshot, owner: Rolling, edit: Callable[[PodSpec], Po
     if template is None or template.spec is None:
         return manifests
     template = template.model_copy(update={"spec": edit(template.spec)})
-    return _with(
-        manifests, owner.model_copy(update={"spec": owner.spec.model_copy(update={"template": template})})
-    )
+    return _with(manifests, owner.changed("spec", template=template))
 
 
 def _with(manifests: Snapshot, changed: Rolling) -> Snapshot:
@@ -207,11 +205,6 @@ def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:
     there = []
     for number, pod in enumerate(problem.pods[: len(problem.pods) - len(prepared.doubles)]):
         if simulation.alive[number]:
-            there.append(_placed(pod, names[node_of[number]] if node_of[number] >= 0 else None))
+            node = names[node_of[number]] if node_of[number] >= 0 else None
+            there.append(pod if pod.node_name == node else pod.changed("spec", node_name=node))
     return replace(prepared.cluster, pods=tuple(there))
-
-
-def _placed(pod: Pod, node: str | None) -> Pod:
-    if pod.node_name == node:
-        return pod
-    return pod.model_copy(update={"spec": pod.spec.model_copy(update={"node_name": node})})

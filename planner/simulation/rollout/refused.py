@@ -106,7 +106,7 @@ def _without_labels_of_jobs(template: PodTemplateSpec | None) -> PodTemplateSpec
     if template is None:
         return None
     labels = {key: text for key, text in template.metadata.labels.items() if key not in _OF_JOBS}
-    return template.model_copy(update={"metadata": template.metadata.model_copy(update={"labels": labels})})
+    return template.changed("metadata", labels=labels)
 
 
 def _while_suspended(template: PodTemplateSpec | None) -> PodTemplateSpec | None:

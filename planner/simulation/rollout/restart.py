@@ -31,8 +31,7 @@ def all_restarted(manifests: Snapshot) -> Snapshot:
 def _marked(item: Any) -> Any:
     if not isinstance(item, _HAVE_REVISIONS) or is_custom(item) or item.spec.template is None:
         return item
-    spec = item.spec.model_copy(update={"template": restarted(item.spec.template)})
-    return item.model_copy(update={"spec": spec})
+    return item.changed("spec", template=restarted(item.spec.template))
 
 
 def unchanged(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:

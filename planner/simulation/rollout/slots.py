@@ -60,8 +60,7 @@ class Slots:
 
 def marked(pod: Pod) -> Pod:
     """The pod under a name that its predecessor does not have; in the cluster one follows the other."""
-    metadata = pod.metadata.model_copy(update={"name": f"{pod.name}{_MARK}"})
-    return pod.model_copy(update={"metadata": metadata})
+    return pod.changed("metadata", name=f"{pod.name}{_MARK}")
 
 
 def _is_hashed(owner: NamespacedObject) -> bool:
@@ -79,9 +78,7 @@ def same_template(old: PodTemplateSpec | None, new: PodTemplateSpec | None) -> b
 
 def restarted(template: PodTemplateSpec) -> PodTemplateSpec:
     """The template as `kubectl rollout restart` leaves it."""
-    annotations = {**template.metadata.annotations, _RESTARTED: "now"}
-    metadata = template.metadata.model_copy(update={"annotations": annotations})
-    return template.model_copy(update={"metadata": metadata})
+    return template.changed("metadata", annotations={**template.metadata.annotations, _RESTARTED: "now"})
 
 
 def _said(template: PodTemplateSpec | None) -> Sequence[str]:

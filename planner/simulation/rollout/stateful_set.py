@@ -67,8 +67,7 @@ class StatefulSetRun(PodRun):
 
     def scale(self, replicas: int) -> None:
         """Ask for another number of replicas."""
-        spec = self.owner.spec.model_copy(update={"replicas": replicas})
-        self.owner = self.owner.model_copy(update={"spec": spec})
+        self.owner = self.owner.changed("spec", replicas=replicas)
 
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all pods wanted are there and available, those that may be of the new revision."""

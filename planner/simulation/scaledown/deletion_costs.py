@@ -63,7 +63,6 @@ def annotated(cluster: Cluster, costs: Iterable[tuple[Pod, int]]) -> Cluster:
         if pod.key not in cost_of:
             return pod
         annotations = {**pod.metadata.annotations, DELETION_COST: cost_of[pod.key]}
-        metadata = pod.metadata.model_copy(update={"annotations": annotations})
-        return pod.model_copy(update={"metadata": metadata})
+        return pod.changed("metadata", annotations=annotations)
 
     return replace(cluster, pods=tuple(map(priced, cluster.pods)))
