@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from models.errors import InternalError
 from planner.problem.nodes import Ints
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 
@@ -53,9 +54,11 @@ class ControllerRun(ABC):
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all is as the manifest asks, and ready."""
 
-    @abstractmethod
     def scale(self, replicas: int) -> None:
         """Ask for another number of replicas; the controllers act on it when they are woken."""
+        raise InternalError(
+            f"{type(self).__name__} was asked for {replicas} replicas, and has no such number"
+        )
 
     @property
     def pods_end(self) -> bool:
@@ -68,9 +71,9 @@ class ControllerRun(ABC):
         return len(self.pods)
 
     @property
+    @abstractmethod
     def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
         """Pods, and how many seconds they have to be ready until they are available."""
-        return ()
 
     def ready(self, simulation: ClusterSimulation) -> int:
         """How many of its pods are ready."""
@@ -129,6 +132,13 @@ class Due:
 class PodRun(ControllerRun, Controller):
     """A workload whose one controller makes and takes pods itself."""
 
+    def __init__(
+        self, pods: Iterable[int], terminating: Iterable[int] = (), min_ready_seconds: int = 0
+    ) -> None:
+        """`terminating` are pods that were told to go before this begins: others may wait for them."""
+        super().__init__(pods)
+        self._terminating, self._min_ready_seconds = [*terminating], min_ready_seconds
+
     @property
     def controllers(self) -> Sequence[Controller]:
         """Itself."""
@@ -136,8 +146,13 @@ class PodRun(ControllerRun, Controller):
 
     @property
     def watched(self) -> Iterable[int]:
-        """All of its pods."""
-        return self.pods
+        """All of its pods, and those that end."""
+        return [*self.pods, *self._terminating]
+
+    @property
+    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
+        """One number for all of its pods."""
+        return [(self.pods, self._min_ready_seconds)]
 
     @abstractmethod
     def due(self, simulation: ClusterSimulation) -> Due:

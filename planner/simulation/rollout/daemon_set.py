@@ -6,10 +6,9 @@ ready itself; else the old one goes, as many as maxUnavailable allows, and pods 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from models.errors import InternalError
 from models.objects.share import pods_of_share
 from models.objects.workload import DaemonSet
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -30,18 +29,9 @@ class DaemonSetRun(PodRun):
 
         `terminating` are the pods of each node that were told to go before this begins.
         """
-        super().__init__([*old.values(), *new.values()])
-        self.owner, self.old, self.new, self._terminating = owner, old, new, terminating
-
-    @property
-    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
-        """One number for all of its pods."""
-        return [(self.pods, self.owner.spec.min_ready_seconds)]
-
-    @property
-    def watched(self) -> Iterable[int]:
-        """All of its pods, and those that have to end before others come to their nodes."""
-        return chain(self.pods, *self._terminating.values())
+        pods, ending = [*old.values(), *new.values()], chain.from_iterable(terminating.values())
+        super().__init__(pods, ending, owner.spec.min_ready_seconds)
+        self.owner, self.old, self.new, self._ending_on = owner, old, new, terminating
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """Pods for nodes without one, away with those of nodes not to be served; then old ones go."""
@@ -50,10 +40,6 @@ class DaemonSetRun(PodRun):
         if self.owner.spec.update_strategy.type != "OnDelete":
             self._update(simulation, due)
         return due
-
-    def scale(self, replicas: int) -> None:
-        """A DaemonSet has a pod on every node that it serves, not a number of them."""
-        raise InternalError(f"DaemonSet {self.owner.key} was asked for {replicas} replicas")
 
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether every node to be served has an available pod, a new one unless OnDelete says no."""
@@ -89,7 +75,7 @@ class DaemonSetRun(PodRun):
     def _may_come(self, simulation: ClusterSimulation, node: str) -> bool:
         """Whether the pod of a node has ended; with maxSurge that is not waited for."""
         former = [pod for pod in (self.old.get(node), self.new.get(node)) if pod is not None]
-        return bool(self._surge) or not simulation.any_leaving([*former, *self._terminating.get(node, ())])
+        return bool(self._surge) or not simulation.any_leaving([*former, *self._ending_on.get(node, ())])
 
     def _in_any_order(self, simulation: ClusterSimulation) -> list[str]:
         """The nodes to be served; the controller has them in a map, and goes through it as it comes."""
@@ -111,27 +97,24 @@ class DaemonSetRun(PodRun):
 
     def _in_place(self, simulation: ClusterSimulation, due: Due, unavailable: int) -> None:
         left = unavailable - sum(not self._is_available(simulation, node) for node in self.new)
-        for node in self._in_any_order(simulation):
-            old, new = self._of(simulation, node)
-            if old is None or new is not None:
-                continue
-            if simulation.available[old]:
-                if left <= 0:
-                    continue
-                left -= 1
-            due.gone.append(old)
+        pairs = {node: self._of(simulation, node) for node in self._in_any_order(simulation)}
+        due.gone += [old for _, old in _outdated(simulation, pairs, left)]
 
     def _with_surge(self, simulation: ClusterSimulation, due: Due, surge: int) -> None:
         """A new pod beside every old one that is not ready, and beside so many of the others."""
         pairs = {node: self._of(simulation, node) for node in self._in_any_order(simulation)}
         both = [(old, new) for old, new in pairs.values() if old is not None and new is not None]
         left = surge - sum(not simulation.available[new] for _, new in both)
-        for node, (old, new) in pairs.items():
-            if old is None or new is not None:
-                continue
-            if simulation.available[old]:
-                if left <= 0:
-                    continue
-                left -= 1
-            due.made.append(self.new[node])
+        due.made += [self.new[node] for node, _ in _outdated(simulation, pairs, left)]
         due.gone += [old for old, new in both if simulation.available[new] or not simulation.ready[old]]
+
+
+def _outdated(
+    simulation: ClusterSimulation, pairs: Mapping[str, tuple[int | None, int | None]], most: int
+) -> Iterator[tuple[str, int]]:
+    """The nodes where the old pod is alone, each with that pod; only so many of which it is available."""
+    for node, (old, new) in pairs.items():
+        if old is None or new is not None or (simulation.available[old] and most <= 0):
+            continue
+        most -= bool(simulation.available[old])
+        yield node, old

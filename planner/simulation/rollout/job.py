@@ -6,7 +6,7 @@ takes.  That pods fail is not played.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,8 +29,8 @@ class JobRun(PodRun):
 
         `terminating` are its pods that were told to go before this begins.
         """
-        super().__init__(replicas.slots)
-        self.owner, self._replicas, self._terminating = owner, replicas, terminating
+        super().__init__(replicas.slots, terminating)
+        self.owner, self._replicas = owner, replicas
         replicas.of_job = True
         self._left = self._completions(succeeded)
 
@@ -47,11 +47,6 @@ class JobRun(PodRun):
     def pods_end(self) -> bool:
         """They run to their end."""
         return True
-
-    @property
-    def watched(self) -> Iterable[int]:
-        """All of its pods, and those that may have to end before others are made for them."""
-        return [*self.pods, *self._terminating]
 
     @property
     def turnover(self) -> int:
@@ -89,11 +84,6 @@ class JobRun(PodRun):
     def nodes(self, simulation: ClusterSimulation) -> Ints:
         """Pods that have succeeded count where they ran."""
         return np.concatenate([super().nodes(simulation), np.array(self._places(simulation), np.int64)])
-
-    def scale(self, replicas: int) -> None:
-        """Ask for another number of pods at a time."""
-        spec = self.owner.spec.model_copy(update={"parallelism": replicas})
-        self.owner = self.owner.model_copy(update={"spec": spec})
 
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether as many as are wanted have succeeded, and none runs on.

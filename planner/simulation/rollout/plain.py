@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from models.errors import InternalError
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.controllers import Due, PodRun
 from planner.simulation.rollout.replica_set import Revision
@@ -14,13 +11,8 @@ class PlainRun(PodRun):
     """A ReplicaSet or ReplicationController of its own: pods keep their template."""
 
     def __init__(self, replicas: Revision) -> None:
-        super().__init__(replicas.slots)
+        super().__init__(replicas.slots, min_ready_seconds=replicas.min_ready)
         self.replicas = replicas
-
-    @property
-    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
-        """One number for all of its pods."""
-        return [(self.pods, self.replicas.min_ready)]
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """The pods that lack, or those that are too many."""
@@ -53,10 +45,6 @@ class RemovedRun(PodRun):
     def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """The pods that are left; there are no new ones."""
         return sum(bool(simulation.alive[pod]) for pod in self.pods), 0
-
-    def scale(self, replicas: int) -> None:
-        """Nothing makes pods for it any more."""
-        raise InternalError(f"a workload that is removed was asked for {replicas} replicas")
 
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether none is left."""

@@ -7,7 +7,7 @@ at a time, or with 1.37 as many as maxUnavailable says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from models.objects.share import pods_of_share
 from models.objects.workload import StatefulSet
@@ -29,19 +29,10 @@ class StatefulSetRun(PodRun):
 
         `terminating` are pods that were told to go before this begins, and whose names are not free yet.
         """
-        super().__init__([*old.values(), *new.values()])
-        self.owner, self.old, self.new, self._terminating = owner, old, new, terminating
+        pods = [*old.values(), *new.values()]
+        super().__init__(pods, terminating.values(), owner.spec.min_ready_seconds)
+        self.owner, self.old, self.new, self._ending = owner, old, new, terminating
         self._fresh = frozenset(new.values())
-
-    @property
-    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
-        """One number for all of its pods."""
-        return [(self.pods, self.owner.spec.min_ready_seconds)]
-
-    @property
-    def watched(self) -> Iterable[int]:
-        """All of its pods, and those that have to end before others of their names are made."""
-        return [*self.pods, *self._terminating.values()]
 
     @property
     def _wanted(self) -> range:
@@ -89,7 +80,7 @@ class StatefulSetRun(PodRun):
         return len(live) - new, new
 
     def _known(self) -> list[int]:
-        return sorted({*self.old, *self.new, *self._terminating})
+        return sorted({*self.old, *self.new, *self._ending})
 
     def _current(self, simulation: ClusterSimulation, ordinal: int) -> int | None:
         """The pod of an ordinal that is there, of whichever revision."""
@@ -97,7 +88,7 @@ class StatefulSetRun(PodRun):
         return next((pod for pod in found if pod is not None and simulation.alive[pod]), None)
 
     def _is_leaving(self, simulation: ClusterSimulation, ordinal: int) -> bool:
-        tables = (self.new, self.old, self._terminating)
+        tables = (self.new, self.old, self._ending)
         return simulation.any_leaving(table[ordinal] for table in tables if ordinal in table)
 
     def due(self, simulation: ClusterSimulation) -> Due:
