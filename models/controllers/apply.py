@@ -10,15 +10,26 @@ from models.objects.workload import Workload
 from models.snapshot import KUBE_SYSTEM, Snapshot
 
 _S = TypeVar("_S", bound=Snapshot)
-#: The workloads that an apply may roll out, by the field of the snapshot that has them.
-ROLLED_OUT = (
-    "deployments",
-    "stateful_sets",
-    "daemon_sets",
-    "replica_sets",
-    "replication_controllers",
-    "jobs",
-)
+#: The field of a snapshot that has the workloads of a kind.
+FIELDS = {
+    "Deployment": "deployments",
+    "Rollout": "deployments",
+    "StatefulSet": "stateful_sets",
+    "DaemonSet": "daemon_sets",
+    "ReplicaSet": "replica_sets",
+    "CloneSet": "replica_sets",
+    "ReplicationController": "replication_controllers",
+    "Job": "jobs",
+}
+#: The workloads that an apply may roll out, by that field.
+ROLLED_OUT = tuple(dict.fromkeys(FIELDS.values()))
+
+
+def with_workload(snapshot: _S, changed: Workload) -> _S:
+    """The snapshot with a workload in place of the one of its kind and name."""
+    field, same = FIELDS[changed.kind], (changed.kind, changed.key)
+    items: Any = tuple(changed if (o.kind, o.key) == same else o for o in getattr(snapshot, field))
+    return replace(snapshot, **{field: items})
 
 
 def applied(cluster: _S, manifests: Snapshot) -> _S:

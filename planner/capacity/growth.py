@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models import Cluster
+from models.controllers.apply import FIELDS
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import reconcile, workloads_of
 from models.controllers.stateful import ordinal_of
 from models.controllers.templates import usable
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet, Workload
-from planner.whatif.scaling import FIELDS, makers_of, resized
+from planner.whatif.scaling import makers_of, resized
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from random import Random
-from typing import Any
 
 from models import Cluster
+from models.controllers.apply import with_workload
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import workloads_of
@@ -29,17 +29,6 @@ from planner.whatif.autoscaling import overruled
 from planner.whatif.eviction import noted, without_pods
 from planner.whatif.named import workload_named
 from planner.whatif.victims import as_of, by_job, by_replica_set, peers_per_node
-
-#: The field of a Cluster for each kind that has a number of pods.
-FIELDS = {
-    "CloneSet": "replica_sets",
-    "Deployment": "deployments",
-    "Job": "jobs",
-    "ReplicaSet": "replica_sets",
-    "ReplicationController": "replication_controllers",
-    "Rollout": "deployments",
-    "StatefulSet": "stateful_sets",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +52,7 @@ def scale(cluster: Cluster, workload: str, replicas: int, *, now: datetime | Non
     """
     found = scalable(cluster, workload, replicas)
     surplus = list(surplus_of(cluster, found, replicas, now))
-    items = tuple(resized(item, replicas) if item is found else item for item in _like(cluster, found))
-    change: dict[str, Any] = {FIELDS[found.kind]: items}
-    scaled = replace(cluster, **change)
+    scaled = with_workload(cluster, resized(found, replicas))
     victims = [pod for share in surplus for pod in share.victims]
     notes = (*_blocked(found, surplus), *overruled(cluster, found, replicas))
     return noted(without_pods(scaled, victims), notes)
@@ -220,11 +207,6 @@ def _shares(sets: Sequence[ReplicaSet], sizes: dict[str, int], replicas: int) ->
 def _larger_first(item: ReplicaSet, sizes: dict[str, int]) -> tuple[int, float, str]:
     created = item.metadata.creation_timestamp
     return -sizes[item.key], created.timestamp() if created else math.inf, item.name
-
-
-def _like(cluster: Cluster, workload: Workload) -> tuple[Workload, ...]:
-    found: tuple[Workload, ...] = getattr(cluster, FIELDS[workload.kind])
-    return found
 
 
 def resized(workload: Workload, replicas: int) -> Workload:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models import Cluster
+from models.controllers.apply import with_workload
 from models.controllers.replicas import HASH_LABEL
 from models.errors import InputError
 from models.objects.affinity import TopologySpreadConstraint
@@ -113,7 +114,7 @@ def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Tria
         text = "let an old pod go before its replacement comes: maxSurge 0, maxUnavailable 1"
         change = _told(owner, "strategy", text, patch)
         changed = owner.changed("spec", strategy=calm)
-        yield Trial(cluster, _with(manifests, changed), Fix(changes=(change,), node=""))
+        yield Trial(cluster, with_workload(manifests, changed), Fix(changes=(change,), node=""))
 
 
 def _counts_old_pods(constraint: TopologySpreadConstraint) -> bool:
@@ -148,22 +149,7 @@ def _with_spec(manifests: Snapshot, owner: Rolling, edit: Callable[[PodSpec], Po
     if template is None or template.spec is None:
         return manifests
     template = template.model_copy(update={"spec": edit(template.spec)})
-    return _with(manifests, owner.changed("spec", template=template))
-
-
-def _with(manifests: Snapshot, changed: Rolling) -> Snapshot:
-    fields = {
-        "Deployment": "deployments",
-        "StatefulSet": "stateful_sets",
-        "DaemonSet": "daemon_sets",
-        "ReplicaSet": "replica_sets",
-        "ReplicationController": "replication_controllers",
-        "Job": "jobs",
-    }
-    field = fields[changed.kind]
-    same = changed.kind, changed.key
-    items: Any = tuple(changed if (o.kind, o.key) == same else o for o in getattr(manifests, field))
-    return replace(manifests, **{field: items})
+    return with_workload(manifests, owner.changed("spec", template=template))
 
 
 def _explained(

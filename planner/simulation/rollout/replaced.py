@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from models import Cluster
+from models.controllers.apply import FIELDS, with_workload
 from models.objects.custom_workload import is_custom
 from models.objects.workload import DaemonSet, Deployment, StatefulSet
 from models.snapshot import Snapshot
 from planner.simulation.rollout.slots import same_template
-
-_FIELDS = {Deployment: "deployments", StatefulSet: "stateful_sets", DaemonSet: "daemon_sets"}
-_Rolling = TypeVar("_Rolling", Deployment, StatefulSet, DaemonSet)
 
 
 def taken_apart(cluster: Cluster) -> tuple[Cluster, Snapshot] | None:
@@ -20,21 +18,15 @@ def taken_apart(cluster: Cluster) -> tuple[Cluster, Snapshot] | None:
     before, after = cluster, Snapshot()
     for item in cluster.replaced:
         if isinstance(item, Deployment | StatefulSet | DaemonSet) and not is_custom(item):
-            field = _FIELDS[type(item)]
+            field = FIELDS[item.kind]
             new = next(o for o in getattr(cluster, field) if (o.kind, o.key) == (item.kind, item.key))
             if item.metadata.uid and not same_template(item.spec.template, new.spec.template):
-                before = _with(before, field, item)
+                before = with_workload(before, item)
                 more: Any = (*getattr(after, field), new)
                 after = replace(after, **{field: more})
     if after == Snapshot():
         return None
     return _without_pods_to_come(before, after), after
-
-
-def _with(cluster: Cluster, field: str, item: Any) -> Cluster:
-    same = item.kind, item.key
-    found: Any = tuple(item if (o.kind, o.key) == same else o for o in getattr(cluster, field))
-    return replace(cluster, **{field: found})
 
 
 def _without_pods_to_come(before: Cluster, after: Snapshot) -> Cluster:

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from models import Cluster
+from models.controllers.apply import FIELDS
 from models.errors import InputError
 from models.objects.custom_workload import is_custom
 from models.objects.workload import Job
@@ -29,12 +30,6 @@ from planner.whatif.scaling import scalable
 
 #: Seconds between two numbers, from and to, drawn evenly over their logarithms.
 _MINUTE, _HALF_A_DAY = 60.0, 43_200.0
-_FIELDS = {
-    "Deployment": "deployments",
-    "ReplicaSet": "replica_sets",
-    "ReplicationController": "replication_controllers",
-    "StatefulSet": "stateful_sets",
-}
 Domains = tuple[tuple[tuple[str, int], ...], ...]
 
 
@@ -104,9 +99,8 @@ def _largest(owners: Mapping[str, Rolling], paths: Mapping[str, Sequence[int]]) 
     """The workloads at the largest number of their path: so many pods may be needed."""
     manifests = Snapshot()
     for name, owner in owners.items():
-        spec = owner.spec.model_copy(update={"replicas": max(paths[name])})
-        field = _FIELDS[owner.kind]
-        more: Any = (*getattr(manifests, field), owner.model_copy(update={"spec": spec}))
+        field = FIELDS[owner.kind]
+        more: Any = (*getattr(manifests, field), owner.changed("spec", replicas=max(paths[name])))
         manifests = replace(manifests, **{field: more})
     return manifests
 
