@@ -1,7 +1,7 @@
 """Pods: what they ask for, and how far they are."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
@@ -122,6 +122,11 @@ class PodSpec(KubeModel):
                 host_port = port.host_port or (port.container_port if self.host_network else 0)
                 if host_port:
                     yield port.host_ip or "0.0.0.0", port.protocol, host_port
+
+    def with_containers(self, edit: Callable[[Container], Container]) -> Self:
+        """The spec with every container, and every init container, edited."""
+        fields = ("containers", "init_containers")
+        return self.model_copy(update={field: tuple(map(edit, getattr(self, field))) for field in fields})
 
 
 class _ParsedBefore:

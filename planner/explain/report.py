@@ -13,13 +13,14 @@ from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
 from planner.audit.spread_counts import Owners, spelled
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_ports import NodePorts, clash
+from planner.constraints.node_ports import NodePorts
 from planner.constraints.pod_topology_spread import Rule
 from planner.documents.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
 from planner.documents.explanation import Fix as FixDocument
 from planner.explain import patches
 from planner.explain.blockers import PendingCase
 from planner.explain.change import Candidate, ClusterChange
+from planner.explain.room_changes import port_holders
 from planner.explain.search import FoundFixes, TestedFix
 from planner.explain.spread_rules import rules_of
 from planner.problem.nodes import Mask
@@ -69,13 +70,7 @@ def _in_the_way(case: PendingCase, plugin: str, nodes: Mask) -> Iterator[str]:
     """The pods that hold a port, or with which an affinity term conflicts, a few of them."""
     found: list[int] = []
     if plugin == NodePorts.name:
-        mine = list(case.template.pod.spec.host_ports())
-        found = [
-            pod
-            for node in np.flatnonzero(nodes).tolist()
-            for pod in case.state.pods_on[node]
-            if any(clash(a, b) for a in mine for b in case.problem.pods[pod].spec.host_ports())
-        ]
+        found = [pod for node in np.flatnonzero(nodes).tolist() for pod in port_holders(case, node)]
     elif plugin == InterPodAffinity.name:
         for family in case.framework.profile.of(InterPodAffinity):
             rules = family.rules(case.template)

@@ -161,13 +161,18 @@ def with_room(node: Node, room: dict[str, int]) -> Node:
     return node.changed("status", allocatable={**node.status.allocatable, **room})
 
 
-def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:
+def port_holders(case: PendingCase, node: int) -> list[int]:
+    """The pods on a node that have a host port which the pod asks for."""
     mine = list(case.template.pod.spec.host_ports())
-    holders = [
+    return [
         pod
         for pod in case.state.pods_on[node]
         if any(clash(a, b) for a in mine for b in case.problem.pods[pod].spec.host_ports())
     ]
+
+
+def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:
+    mine, holders = list(case.template.pod.spec.host_ports()), port_holders(case, node)
     taken = {
         b
         for pod in holders
@@ -197,22 +202,14 @@ def _has_ports_merged(spec: PodSpec) -> bool:
 
 
 def _without_ports(spec: PodSpec, ports: set[tuple[str, int]]) -> PodSpec:
-    def without(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(
-            c.model_copy(
-                update={
-                    "ports": tuple(
-                        p.model_copy(update={"host_port": 0}) if (p.protocol, p.host_port) in ports else p
-                        for p in c.ports
-                    )
-                }
-            )
-            for c in containers
+    def without(container: Container) -> Container:
+        kept = (
+            port.model_copy(update={"host_port": 0}) if (port.protocol, port.host_port) in ports else port
+            for port in container.ports
         )
+        return container.model_copy(update={"ports": tuple(kept)})
 
-    return spec.model_copy(
-        update={"containers": without(spec.containers), "init_containers": without(spec.init_containers)}
-    )
+    return spec.with_containers(without)
 
 
 def _free_volume(

@@ -33,7 +33,7 @@ def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
         "LowerRequest",
         Cost.LOWER_REQUEST,
         f"request {what}",
-        edit=_takes_requests_of(spec),
+        edit=partial(_with_requests, lowered=spec),
         risk="less than half of what the pod asks for" if fraction else "",
     )
 
@@ -46,24 +46,11 @@ def _whole_pages(name: str, amount: int) -> int:
     return amount // page * page if page else 0
 
 
-def _takes_requests_of(lowered: PodSpec) -> partial[PodSpec]:
-    return partial(_with_requests, lowered=lowered)
-
-
 def _with_requests(spec: PodSpec, lowered: PodSpec) -> PodSpec:
     """A spec with the resources of another one, its ports kept; a template may lack containers of its pod."""
-
-    def merged(old: tuple[Container, ...], new: tuple[Container, ...]) -> tuple[Container, ...]:
-        found = {item.name: item.resources for item in new}
-        return tuple(item.model_copy(update={"resources": found[item.name]}) for item in old)
-
-    return spec.model_copy(
-        update={
-            "containers": merged(spec.containers, lowered.containers),
-            "init_containers": merged(spec.init_containers, lowered.init_containers),
-            "resources": lowered.resources,
-        }
-    )
+    found = {item.name: item.resources for item in (*lowered.containers, *lowered.init_containers)}
+    merged = spec.with_containers(lambda item: item.model_copy(update={"resources": found[item.name]}))
+    return merged.model_copy(update={"resources": lowered.resources})
 
 
 def _lowered(pod: Pod, spec: PodSpec, name: str, goal: int) -> PodSpec | None:
@@ -124,15 +111,9 @@ def _with_request(resources: ResourceRequirements, name: str, nano: int) -> Reso
 def without_request(spec: PodSpec, name: str) -> PodSpec:
     """A spec that asks for none of a resource."""
 
-    def without(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(c.model_copy(update={"resources": _none_of(c.resources, name)}) for c in containers)
+    def without(container: Container) -> Container:
+        asked = {"requests": container.resources.requests, "limits": container.resources.limits}
+        kept = {kind: {k: v for k, v in amounts.items() if k != name} for kind, amounts in asked.items()}
+        return container.changed("resources", **kept)
 
-    return spec.model_copy(
-        update={"containers": without(spec.containers), "init_containers": without(spec.init_containers)}
-    )
-
-
-def _none_of(resources: ResourceRequirements, name: str) -> ResourceRequirements:
-    requests = {key: amount for key, amount in resources.requests.items() if key != name}
-    limits = {key: amount for key, amount in resources.limits.items() if key != name}
-    return resources.model_copy(update={"requests": requests, "limits": limits})
+    return spec.with_containers(without)

@@ -119,9 +119,5 @@ def _while_suspended(template: PodTemplateSpec | None) -> PodTemplateSpec | None
     free["affinity"] = (
         affinity if affinity and (affinity.pod_affinity or affinity.pod_anti_affinity) else None
     )
-    for field in ("containers", "init_containers"):
-        containers = getattr(spec, field)
-        free[field] = tuple(
-            one.model_copy(update={"resources": ResourceRequirements()}) for one in containers
-        )
-    return PodTemplateSpec(spec=spec.model_copy(update=free))
+    bare = spec.with_containers(lambda one: one.model_copy(update={"resources": ResourceRequirements()}))
+    return PodTemplateSpec(spec=bare.model_copy(update=free))
