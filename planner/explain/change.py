@@ -92,6 +92,14 @@ def cost_of(candidate: Candidate) -> tuple[int, int]:
     return len(candidate), sum(change.cost for change in candidate)
 
 
+def with_required(spec: PodSpec, field: str, required: object) -> PodSpec:
+    """A spec that requires something else of an affinity, such as `pod_affinity`, where it has that one."""
+    known = getattr(spec.affinity, field, None)
+    if known is None:
+        return spec
+    return spec.changed("affinity", **{field: known.model_copy(update={"required": required})})
+
+
 def edited(spec: PodSpec, candidate: Candidate) -> PodSpec:
     """The pod's spec after all changes to it."""
     for change in candidate:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from models import Cluster
 from models.objects.affinity import PodAffinity
@@ -19,6 +20,7 @@ from planner.batch.solve import solve_as_part
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
 from planner.documents.plan import PlacementPlan
+from planner.explain.node_rules import without_keys
 from planner.explain.smaller_requests import without_request
 from planner.proof.meter import Meter
 
@@ -104,13 +106,11 @@ def _only(cluster: Cluster, pending: list[str]) -> Cluster:
 
 def _without(cluster: Cluster, field: _Field) -> Cluster:
     """The cluster with some requirements removed from its pending pods."""
-    return replace(
-        cluster,
-        pods=tuple(
-            pod.model_copy(update={"spec": field.edit(pod.spec)}) if pod.key in field.pods else pod
-            for pod in cluster.pods
-        ),
+    pods = (
+        pod.model_copy(update={"spec": field.edit(pod.spec)}) if pod.key in field.pods else pod
+        for pod in cluster.pods
     )
+    return replace(cluster, pods=tuple(pods))
 
 
 def _fields(pods: list[Pod]) -> Iterator[_Field]:
@@ -128,13 +128,13 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
     for constraint in spec.topology_spread_constraints:
         if constraint.when_unsatisfiable == HARD:
             value = f"{constraint.topology_key}, maxSkew {constraint.max_skew}"
-            yield "spec.topologySpreadConstraints", value, _unspread(constraint.topology_key)
+            yield "spec.topologySpreadConstraints", value, partial(_unspread, key=constraint.topology_key)
     for key, wanted in spec.node_selector.items():
-        yield "spec.nodeSelector", f"{key}={wanted}", _unselected(key)
+        yield "spec.nodeSelector", f"{key}={wanted}", partial(without_keys, keys=(key,))
     affinity = spec.affinity
     if affinity is not None:
         if affinity.node_affinity is not None and affinity.node_affinity.required is not None:
-            yield "spec.affinity.nodeAffinity", "required", _unbound("node_affinity")
+            yield "spec.affinity.nodeAffinity", "required", partial(_unbound, name="node_affinity")
         for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
             pod_terms: PodAffinity | None = getattr(affinity, name)
             if pod_terms is not None and pod_terms.required:
@@ -142,37 +142,17 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
                     f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
                     for t in pod_terms.required
                 )
-                yield f"spec.affinity.{spelling}", value, _unbound(name)
+                yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
     resources = {name for c in (*spec.containers, *spec.init_containers) for name in c.resources.defaulted}
     for name in sorted(resources):
-        yield f"spec.containers[].resources.requests.{name}", "", _unrequested(name)
+        yield f"spec.containers[].resources.requests.{name}", "", partial(without_request, name=name)
 
 
-def _unspread(key: str) -> Edit:
-    def edit(spec: PodSpec) -> PodSpec:
-        own = spec.topology_spread_constraints
-        kept = tuple(item for item in own if (item.topology_key, item.when_unsatisfiable) != (key, HARD))
-        return spec.model_copy(update={"topology_spread_constraints": kept})
-
-    return edit
+def _unspread(spec: PodSpec, key: str) -> PodSpec:
+    own = spec.topology_spread_constraints
+    kept = tuple(item for item in own if (item.topology_key, item.when_unsatisfiable) != (key, HARD))
+    return spec.model_copy(update={"topology_spread_constraints": kept})
 
 
-def _unselected(key: str) -> Edit:
-    def edit(spec: PodSpec) -> PodSpec:
-        kept = {name: value for name, value in spec.node_selector.items() if name != key}
-        return spec.model_copy(update={"node_selector": kept})
-
-    return edit
-
-
-def _unbound(name: str) -> Edit:
-    def edit(spec: PodSpec) -> PodSpec:
-        if spec.affinity is None:
-            return spec
-        return spec.model_copy(update={"affinity": spec.affinity.model_copy(update={name: None})})
-
-    return edit
-
-
-def _unrequested(name: str) -> Edit:
-    return lambda spec: without_request(spec, name)
+def _unbound(spec: PodSpec, name: str) -> PodSpec:
+    return spec.changed("affinity", **{name: None}) if spec.affinity else spec

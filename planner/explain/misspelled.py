@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from models.objects.pod import PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from planner.explain.blockers import PendingCase
-from planner.explain.change import ClusterChange, Cost
+from planner.explain.change import ClusterChange, Cost, with_required
 
 _ALIKE = 0.75
 _DIGITS = re.compile(r"\d+")
@@ -65,16 +65,13 @@ def _terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:
 def _corrected(spec: PodSpec, found: Corrections) -> PodSpec:
     selector = {key: found.get((key, value), value) for key, value in spec.node_selector.items()}
     spec = spec.model_copy(update={"node_selector": selector})
-    affinity = spec.affinity
-    if affinity is None or affinity.node_affinity is None or not _terms(spec):
+    if not _terms(spec):
         return spec
     terms = tuple(
         term.model_copy(update={"match_expressions": tuple(_meant(i, found) for i in term.match_expressions)})
         for term in _terms(spec)
     )
-    required = NodeSelector(node_selector_terms=terms)
-    wanted = affinity.node_affinity.model_copy(update={"required": required})
-    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wanted})})
+    return with_required(spec, "node_affinity", NodeSelector(node_selector_terms=terms))
 
 
 def _meant(item: NodeSelectorRequirement, found: Corrections) -> NodeSelectorRequirement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
 from planner.explain import misspelled
 from planner.explain.blockers import Blocker, PendingCase
-from planner.explain.change import ClusterChange, Cost
+from planner.explain.change import ClusterChange, Cost, with_required
 from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Mask
 
@@ -242,27 +242,27 @@ def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
     """Drop the nodeSelector's keys that a node does not match; its affinity, if any, may stay."""
     selector = case.template.pod.spec.node_selector
     keys = [key for key, value in selector.items() if node.metadata.labels.get(key) != value]
+    what = ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys)
     if keys:
         yield ClusterChange(
             "DropNodeRequirement",
             Cost.DROP_REQUIREMENT + len(keys) - 1,
-            "drop " + ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys),
-            edit=lambda spec: _without_keys(spec, keys),
+            f"drop {what}",
+            edit=lambda spec: without_keys(spec, keys),
         )
         wanted = affinity_of(case.template.pod)
         if wanted is not None and wanted.required is not None and _given_affinity(case) is None:
             yield ClusterChange(
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(keys) + 1,
-                "drop "
-                + ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys)
-                + " and the required node affinity",
-                edit=lambda spec: _without_affinity(_without_keys(spec, keys)),
+                f"drop {what} and the required node affinity",
+                edit=lambda spec: _without_affinity(without_keys(spec, keys)),
             )
 
 
-def _without_keys(spec: PodSpec, keys: Iterable[str]) -> PodSpec:
-    kept = {key: value for key, value in spec.node_selector.items() if key not in set(keys)}
+def without_keys(spec: PodSpec, keys: Collection[str]) -> PodSpec:
+    """A spec whose nodeSelector has some keys less."""
+    kept = {key: value for key, value in spec.node_selector.items() if key not in keys}
     return spec.model_copy(update={"node_selector": kept})
 
 
@@ -290,7 +290,7 @@ def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(failing),
                 "drop node affinity " + ", ".join(_requirement(item) for item in failing),
-                edit=partial(_with_required, selector=new),
+                edit=partial(with_required, field="node_affinity", required=new),
             )
     yield ClusterChange(
         "DropNodeRequirement",
@@ -305,13 +305,5 @@ def _requirement(item: NodeSelectorRequirement) -> str:
     return f"{item.key} {item.operator}{values}"
 
 
-def _with_required(spec: PodSpec, selector: NodeSelector | None) -> PodSpec:
-    affinity = spec.affinity
-    if affinity is None or affinity.node_affinity is None:
-        return spec
-    wanted = affinity.node_affinity.model_copy(update={"required": selector})
-    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wanted})})
-
-
 def _without_affinity(spec: PodSpec) -> PodSpec:
-    return _with_required(spec, None)
+    return with_required(spec, "node_affinity", None)

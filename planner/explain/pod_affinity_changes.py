@@ -16,7 +16,7 @@ from models.objects.selectors import LabelSelector
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
 from planner.explain.blockers import Blocker, PendingCase
-from planner.explain.change import ClusterChange, Cost
+from planner.explain.change import ClusterChange, Cost, with_required
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL
 
@@ -57,19 +57,23 @@ def _delete_peers(case: PendingCase, around: Around, node: int) -> Iterator[Clus
 
 def _anti_affinity(case: PendingCase, number: int, around: Around, node: int) -> Iterator[ClusterChange]:
     yield from _delete_peers(case, around, node)
-    terms = _avoided(case)
+    terms = _required(case.template.pod.spec, "pod_anti_affinity")
     if terms:
         yield _without(terms[number])
 
 
 def dropped(case: PendingCase) -> Iterator[ClusterChange]:
     """Every required anti-affinity given up, whether it is in the way now or will be later."""
-    yield from map(_without, _avoided(case))
+    yield from map(_without, _required(case.template.pod.spec, "pod_anti_affinity"))
 
 
-def _avoided(case: PendingCase) -> tuple[PodAffinityTerm, ...]:
-    affinity = case.template.pod.spec.affinity
-    return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
+def _required(spec: PodSpec, field: str) -> tuple[PodAffinityTerm, ...]:
+    known: PodAffinity | None = getattr(spec.affinity, field, None)
+    return known.required if known else ()
+
+
+def _without_terms(spec: PodSpec, field: str, dropped: tuple[PodAffinityTerm, ...]) -> PodSpec:
+    return with_required(spec, field, tuple(term for term in _required(spec, field) if term not in dropped))
 
 
 def _without(term: PodAffinityTerm) -> ClusterChange:
@@ -77,27 +81,17 @@ def _without(term: PodAffinityTerm) -> ClusterChange:
         "DropAffinityTerm",
         Cost.DROP_REQUIREMENT,
         f"drop the anti-affinity to {_told(term)}",
-        edit=partial(_without_anti_affinity, dropped=term),
+        edit=partial(_without_terms, field="pod_anti_affinity", dropped=(term,)),
     )
 
 
-def _without_anti_affinity(spec: PodSpec, dropped: PodAffinityTerm) -> PodSpec:
-    affinity = spec.affinity
-    if affinity is None or affinity.pod_anti_affinity is None:
-        return spec
-    kept = tuple(term for term in affinity.pod_anti_affinity.required if term != dropped)
-    apart = affinity.pod_anti_affinity.model_copy(update={"required": kept})
-    return spec.model_copy(update={"affinity": affinity.model_copy(update={"pod_anti_affinity": apart})})
-
-
 def _bring_together(case: PendingCase, node: int) -> Iterator[ClusterChange]:
-    affinity = case.template.pod.spec.affinity
-    if affinity is None or affinity.pod_affinity is None:
+    terms = _required(case.template.pod.spec, "pod_affinity")
+    if not terms:
         return
-    terms = affinity.pod_affinity.required
     for term in terms if len(terms) > 1 else ():
-        yield _drop_needs(affinity.pod_affinity, (term,))
-    yield _drop_needs(affinity.pod_affinity, terms)
+        yield _drop_needs((term,))
+    yield _drop_needs(terms)
     peer = _peer(case, terms, node)
     if peer is not None:
         labels = ",".join(f"{key}={value}" for key, value in peer.metadata.labels.items())
@@ -111,24 +105,14 @@ def _bring_together(case: PendingCase, node: int) -> Iterator[ClusterChange]:
         )
 
 
-def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> ClusterChange:
+def _drop_needs(terms: tuple[PodAffinityTerm, ...]) -> ClusterChange:
     told = tuple(map(_told, terms))
-
-    def edit(spec: PodSpec) -> PodSpec:
-        if spec.affinity is None or spec.affinity.pod_affinity is None:
-            return spec
-        kept = tuple(t for t in spec.affinity.pod_affinity.required if t not in terms)
-        affinity = spec.affinity.pod_affinity.model_copy(update={"required": kept})
-        return spec.model_copy(
-            update={"affinity": spec.affinity.model_copy(update={"pod_affinity": affinity})}
-        )
-
     return ClusterChange(
         "DropAffinityTerm",
         Cost.DROP_REQUIREMENT + len(terms) - 1,
         f"drop the affinity to {' and to '.join(told)}",
         dropped=tuple(f"affinity to {one}" for one in told),
-        edit=edit,
+        edit=partial(_without_terms, field="pod_affinity", dropped=terms),
     )
 
 
