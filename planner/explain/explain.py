@@ -56,15 +56,13 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
         cut=cut,
         kubernetes=static.problem.kubernetes.document,
         notes=(
-            *(
-                *cluster.notes,
-                *static.problem.notes,
-                *_placed(static, wanted or set()),
-                *_making_room(static, wanted),
-                *_stopped(stop_event),
-                *notes_of(contradicted),
-                *unreached(static.problem.cluster, items),
-            ),
+            *cluster.notes,
+            *static.problem.notes,
+            *_placed(static, wanted or set()),
+            *_making_room(static, wanted),
+            *(("stopped: not every change was tried out",) if is_stop_requested(stop_event) else ()),
+            *notes_of(contradicted),
+            *unreached(static.problem.cluster, items),
             *((_CUT,) if cut else ()),
         ),
     )
@@ -102,11 +100,6 @@ def _check_names(static: AtRest, wanted: set[str] | None) -> None:
             problems.append(f"pod {name} asks for scheduler {scheduler}, which has no profile here")
     if problems:
         raise InputError(problems)
-
-
-def _stopped(stop_event: threading.Event | None) -> Iterator[str]:
-    if is_stop_requested(stop_event):
-        yield "stopped: not every change was tried out"
 
 
 def _explanations(

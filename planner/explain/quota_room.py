@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from models.admission.chain import is_new
 from models.objects.policy import ResourceQuota
@@ -23,20 +23,13 @@ from planner.problem.quotas import EXCEEDED, Quotas
 _Room = Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    """The quotas of a namespace that are too small, and the cluster at rest when they are not."""
-
-    room: _Room
-    after: AtRest
-
-
 class RaisedQuotas:
     """For pods that a quota keeps from being created: what it would have to allow, each tried out once."""
 
     def __init__(self, static: AtRest) -> None:
         self._static = static
-        self._raised: dict[str, _Raised] = {}
+        self._raised: dict[str, tuple[_Room, AtRest]] = {}
+        """By namespace the quotas that are too small, and the cluster at rest when they are not."""
 
     def concerns(self, pod: int) -> bool:
         """Whether it is a quota that refuses a pod."""
@@ -47,20 +40,20 @@ class RaisedQuotas:
         problem, namespace = self._static.problem, self._static.problem.pods[pods[0]].namespace
         if namespace not in self._raised:
             self._raised[namespace] = self._raise(namespace)
-        raised = self._raised[namespace]
-        node_of = raised.after.scheduler.state.node_of
+        room, after = self._raised[namespace]
+        node_of = after.scheduler.state.node_of
         if node_of[pods[0]] < 0:
             return ()
-        evicted = [pod for pod in raised.after.evicted if pod not in self._static.evicted]
+        evicted = [pod for pod in after.evicted if pod not in self._static.evicted]
         fix = Fix(
-            changes=tuple(_change(namespace, *item) for item in sorted(raised.room.items())),
+            changes=tuple(_change(namespace, *item) for item in sorted(room.items())),
             node=problem.nodes.names[node_of[pods[0]]],
             victims=tuple(problem.pods[pod].key for pod in evicted),
             places=sum(int(node_of[pod]) >= 0 for pod in pods),
         )
         return (fix,)
 
-    def _raise(self, namespace: str) -> _Raised:
+    def _raise(self, namespace: str) -> tuple[_Room, AtRest]:
         static, problem = self._static, self._static.problem
         room = _room(problem, namespace)
         quotas = tuple(
@@ -68,7 +61,7 @@ class RaisedQuotas:
             for quota in problem.cluster.resource_quotas
         )
         cluster = replace(problem.cluster, resource_quotas=quotas)
-        return _Raised(room, AtRest(cluster, static.preemption, static.effort, problem))
+        return room, AtRest(cluster, static.preemption, static.effort, problem)
 
 
 def _room(problem: Problem, namespace: str) -> _Room:

@@ -59,57 +59,28 @@ def _relax(case: PendingCase, rule: Rule, node: int) -> Iterator[ClusterChange]:
 
 def _own_manifest(case: PendingCase, rule: Rule, domain: int) -> Iterator[ClusterChange]:
     constraint, key = rule.constraint, rule.constraint.topology_key
+    changed = partial(_changed, case, rule)
     skew = int(rule.counts.sums()[domain]) + rule.own - rule.minimum()
-    yield _changed(
-        case,
-        rule,
-        "RaiseMaxSkew",
-        Cost.SKEW + min(skew - constraint.max_skew, 30) - 1,
-        f"maxSkew {skew} instead of {constraint.max_skew} for {key}",
-        max_skew=skew,
-    )
+    cost = Cost.SKEW + min(skew - constraint.max_skew, 30) - 1
+    told = f"maxSkew {skew} instead of {constraint.max_skew} for {key}"
+    yield changed("RaiseMaxSkew", cost, told, max_skew=skew)
     if constraint.node_taints_policy == "Ignore":
-        yield _changed(
-            case,
-            rule,
-            "HonorTaints",
-            Cost.TAINTS_POLICY,
-            f"nodeTaintsPolicy Honor for {key}",
-            node_taints_policy="Honor",
-        )
+        told = f"nodeTaintsPolicy Honor for {key}"
+        yield changed("HonorTaints", Cost.TAINTS_POLICY, told, node_taints_policy="Honor")
     other = "Honor" if constraint.node_affinity_policy == "Ignore" else "Ignore"
-    yield _changed(
-        case,
-        rule,
-        "NodeAffinityPolicy",
-        Cost.AFFINITY_POLICY,
-        f"nodeAffinityPolicy {other} for {key}",
-        node_affinity_policy=other,
-    )
+    told = f"nodeAffinityPolicy {other} for {key}"
+    yield changed("NodeAffinityPolicy", Cost.AFFINITY_POLICY, told, node_affinity_policy=other)
     if rule.few_domains:
         there = int(rule.counts.domains.sum())
-        yield _changed(
-            case,
-            rule,
-            "RelaxMinDomains",
-            Cost.MIN_DOMAINS,
-            f"minDomains {there} instead of {constraint.min_domains} for {key}",
-            min_domains=there or None,
-        )
+        told = f"minDomains {there} instead of {constraint.min_domains} for {key}"
+        yield changed("RelaxMinDomains", Cost.MIN_DOMAINS, told, min_domains=there or None)
     yield _anyway(case, rule)
 
 
 def _anyway(case: PendingCase, rule: Rule) -> ClusterChange:
-    key = rule.constraint.topology_key
-    return _changed(
-        case,
-        rule,
-        "ScheduleAnyway",
-        Cost.ANYWAY,
-        f"whenUnsatisfiable ScheduleAnyway for {key}",
-        when_unsatisfiable=SOFT,
-        min_domains=None,
-    )
+    told = f"whenUnsatisfiable ScheduleAnyway for {rule.constraint.topology_key}"
+    terms = {"when_unsatisfiable": SOFT, "min_domains": None}
+    return _changed(case, rule, "ScheduleAnyway", Cost.ANYWAY, told, **terms)
 
 
 def dropped(case: PendingCase) -> Iterator[ClusterChange]:

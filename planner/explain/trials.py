@@ -110,7 +110,7 @@ class Trials:
         """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
         alike = [self._static.problem.pods[pod] for pod in pods]
         more = [pod.model_copy(update={"spec": edited(pod.spec, candidate)}) for pod in alike]
-        nodes = self._changed_nodes(candidate)
+        nodes = changed_nodes(self._static.problem.nodes.nodes, candidate)
         scheduler = TrialState(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
         first = len(self._static.problem.pods)
         variant_of = {pod: number for number, pod in enumerate(pods, start=first)}
@@ -156,7 +156,8 @@ class Trials:
         changes = tuple(change for change in candidate if change.of_cluster)
         known = self._surroundings.get(tuple(map(id, changes)))
         if known is None:
-            nodes, coming = self._changed_nodes(changes) if changes else None, (*self._coming(changes),)
+            there, coming = self._static.problem.nodes.nodes, (*self._coming(changes),)
+            nodes = changed_nodes(there, changes) if changes else None
             known = _Surroundings(changes, nodes, coming, self._key(changes, nodes or (), coming))
             self._surroundings[tuple(map(id, changes))] = known
         return known
@@ -173,13 +174,6 @@ class Trials:
             yield from (change.peer,) if change.peer is not None else ()
             for node in change.new_nodes:
                 yield from () if change.like is None else self._daemons(change.like, node)
-
-    def _changed_nodes(self, candidate: Candidate) -> list[Node]:
-        nodes = list(self._static.problem.nodes.nodes)
-        for change in candidate:
-            if change.node_edit is not None and change.node is not None:
-                nodes[change.node] = change.node_edit(nodes[change.node])
-        return nodes + [node for change in candidate for node in change.new_nodes]
 
     def _daemons(self, like: int, new: Node) -> Iterator[Pod]:
         """The DaemonSet pods that a new node gets, as the node that it is like has them."""
@@ -253,6 +247,15 @@ def _gone(candidate: Candidate) -> tuple[int, ...]:
 
 def _of_cluster(candidate: Candidate) -> bool:
     return any(change.of_cluster for change in candidate)
+
+
+def changed_nodes(there: Iterable[Node], candidate: Candidate) -> list[Node]:
+    """The nodes after all changes to them, new ones last."""
+    nodes = [*there]
+    for change in candidate:
+        if change.node_edit is not None and change.node is not None:
+            nodes[change.node] = change.node_edit(nodes[change.node])
+    return nodes + [node for change in candidate for node in change.new_nodes]
 
 
 def daemon_copy(pod: Pod, node: Node) -> Pod:

@@ -27,6 +27,7 @@ from planner.explain.change import edited
 from planner.explain.patches import spec_patch, wrapped
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
+from planner.explain.trials import changed_nodes
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.draw import Ended, play
 from planner.simulation.rollout.makers import Rolling
@@ -169,19 +170,10 @@ def _explained(
     for fix in FixSearch(case).run().fixes[: prepared.effort.rollout.fixes_tried]:
         if any(change.gone or change.peer is not None for change in fix.changes):
             continue
-        nodes = _nodes_after(stopped, fix.changes)
+        nodes = changed_nodes(sorted(stopped.nodes, key=lambda node: node.name), fix.changes)
         changed = _with_spec(manifests, owner, lambda spec, fix=fix: edited(spec, fix.changes))  # type: ignore[misc]
         told = fix_of(case, fix, Owners(stopped)).model_copy(update={"node": ""})
-        yield Trial(replace(cluster, nodes=nodes), changed, told)
-
-
-def _nodes_after(cluster: Cluster, changes: Sequence[Any]) -> tuple[Any, ...]:
-    nodes = sorted(cluster.nodes, key=lambda node: node.name)
-    for change in changes:
-        if change.node_edit is not None and change.node is not None:
-            nodes[change.node] = change.node_edit(nodes[change.node])
-        nodes += change.new_nodes
-    return tuple(nodes)
+        yield Trial(replace(cluster, nodes=tuple(nodes)), changed, told)
 
 
 def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:
