@@ -104,13 +104,9 @@ def draws_of(
         found.append(play(prepared, seed, preemption=preemption))
         if progress is not None:
             progress(len(found), replays + 1)
-        report_best(f"{len(found)} of {replays + 1} runs, {sum(map(_completes, found))} of them complete")
+        complete = sum(all(map(draw.completes, range(len(draw.runs)))) for draw in found)
+        report_best(f"{len(found)} of {replays + 1} runs, {complete} of them complete")
     return found
-
-
-def _completes(draw: Ended) -> bool:
-    """Whether everything is rolled out in the end."""
-    return draw.at_rest and all(run.completes(draw.simulation) for run in draw.runs)
 
 
 def _missing(draws: Sequence[Ended], replays: int) -> Iterator[str]:

@@ -43,8 +43,7 @@ class Before:
     def completes(self, draw: Ended, workloads: Sequence[Rolling]) -> bool:
         """Whether everything that the apply changes is rolled out in the end."""
         return draw.at_rest and all(
-            run.completes(draw.simulation) or _name(owner) in self.unfinished
-            for owner, run in zip(workloads, draw.runs, strict=True)
+            draw.completes(place) or _name(owner) in self.unfinished for place, owner in enumerate(workloads)
         )
 
     def worse(self, counts: Sequence[SpreadCounts]) -> Iterator[tuple[Whose, int]]:

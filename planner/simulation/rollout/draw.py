@@ -25,6 +25,10 @@ class Ended:
     runs: Sequence[ControllerRun]
     at_rest: bool
 
+    def completes(self, place: int) -> bool:
+        """Whether a workload is rolled out in the end."""
+        return self.at_rest and self.runs[place].completes(self.simulation)
+
 
 def play(prepared: Prepared, seed: int | None, *, preemption: bool) -> Ended:
     """One draw; without a seed ties go to the smallest name, and whatever can happen together does."""

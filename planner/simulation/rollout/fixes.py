@@ -96,7 +96,7 @@ def _trials(
 
 def _stopped(draws: Sequence[Ended], place: int) -> Ended:
     """The first draw in which a workload stopped."""
-    return next(d for d in draws if not (d.at_rest and d.runs[place].completes(d.simulation)))
+    return next(draw for draw in draws if not draw.completes(place))
 
 
 def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Trial]:

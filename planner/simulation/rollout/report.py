@@ -28,36 +28,32 @@ Domains = Mapping[str, Mapping[str, int]]
 
 
 def workload_reports(
-    prepared: Prepared, draws: Sequence[Ended], unfinished: Collection[tuple[str, str]] = ()
+    prepared: Prepared, draws: Sequence[Ended], unfinished: Collection[tuple[str, str]]
 ) -> Iterator[WorkloadRollout]:
     """What became of every workload, over all draws; some lacked pods before, and nothing changes them."""
     for place, owner in enumerate(prepared.workloads):
-        row = _report(prepared.problem, owner, [(draw, draw.runs[place]) for draw in draws])
+        row = _report(prepared.problem, owner, draws, place)
         as_before = not row.completes and (row.namespace, row.workload) in unfinished
         yield row.model_copy(update={"as_before": as_before})
 
 
-def _report(
-    problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, ControllerRun]]
-) -> WorkloadRollout:
-    done = [_completes(draw, run) for draw, run in found]
-    first_draw, first = found[0]
+def _report(problem: Problem, owner: Rolling, draws: Sequence[Ended], place: int) -> WorkloadRollout:
+    done = [draw.completes(place) for draw in draws]
     # The first draw is reported, unless only another one stops.
-    told_draw, told = first_draw, first
-    if done[0] and not all(done):
-        told_draw, told = found[done.index(False)]
+    reported = draws[0 if all(done) else done.index(False)]
+    told, least_ready = reported.runs[place], [draw.runs[place].least_ready or 0 for draw in draws]
     return WorkloadRollout(
         namespace=owner.namespace,
         workload=f"{owner.kind}/{owner.name}",
         completes=all(done),
         stopped_at=None if all(done) else len(told.steps),
-        message="" if all(done) else message_of(told_draw.simulation, told),
+        message="" if all(done) else message_of(reported.simulation, told),
         gives_up_after=None if all(done) else _deadline(owner),
-        least_ready=min(_least_ready(found)),
-        least_ready_median=median_low(_least_ready(found)),
-        least_ready_best=max(_least_ready(found)),
+        least_ready=min(least_ready),
+        least_ready_median=median_low(least_ready),
+        least_ready_best=max(least_ready),
         steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
-        ends=tuple(_ends(problem, owner, found, done)),
+        ends=tuple(_ends(problem, owner, draws, place)),
     )
 
 
@@ -68,14 +64,6 @@ def _deadline(owner: Rolling) -> int | None:
         return None
     seconds = owner.spec.progress_deadline_seconds
     return None if seconds == MOST_INT32 else seconds
-
-
-def _least_ready(found: Sequence[tuple[Ended, ControllerRun]]) -> list[int]:
-    return [run.least_ready or 0 for _, run in found]
-
-
-def _completes(draw: Ended, run: ControllerRun) -> bool:
-    return draw.at_rest and run.completes(draw.simulation)
 
 
 def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
@@ -96,14 +84,13 @@ def _start_failures(simulation: ClusterSimulation, run: ControllerRun) -> Iterat
             yield f"{found.name} does not start: {found.start_failure}"
 
 
-def _ends(
-    problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, ControllerRun]], done: Sequence[bool]
-) -> Iterator[RolloutEnd]:
+def _ends(problem: Problem, owner: Rolling, draws: Sequence[Ended], place: int) -> Iterator[RolloutEnd]:
     """Every distinct end, the most frequent first."""
     keys = keys_of(owner)
     ends: Counter[tuple[bool, tuple[tuple[tuple[str, int], ...], ...]]] = Counter()
     lines: defaultdict[object, Counter[str]] = defaultdict(Counter)
-    for (draw, run), completes in zip(found, done, strict=True):
+    for draw in draws:
+        run, completes = draw.runs[place], draw.completes(place)
         end = completes, tuple(by_domain(problem, draw.simulation, run, key) for key in keys)
         ends[end] += 1
         line = "" if completes else message_of(draw.simulation, run)
