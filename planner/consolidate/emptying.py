@@ -34,7 +34,7 @@ from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 from planner.state.state import State
 from planner.waves.replay import first_failure
-from planner.whatif.nodes import cordon
+from planner.whatif.nodes import cordon, without_nodes
 
 UNSAFE = "no safe wave empties it"
 WORSE = "a constraint would be worse without it"
@@ -220,7 +220,7 @@ class Emptying:
         }
         if self._has_more(found.trial.problem, places):
             return WORSE
-        end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
+        end = in_the_end(self._problem.cluster, places, self._names(found.removed))
         if self._has_more(Problem(end, self._problem), {}):
             return WORSE
         return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
@@ -258,20 +258,8 @@ def _excess_of_each(ledger: ConstraintCounts) -> Counter[Hashable]:
     return found
 
 
-def moved(cluster: Cluster, places: Mapping[str, str]) -> Cluster:
-    """The cluster with some pods, by their keys, on other nodes."""
+def in_the_end(cluster: Cluster, places: Mapping[str, str], gone: frozenset[str]) -> Cluster:
+    """The cluster with pods, by their keys, on other nodes, and without nodes and what still ran there."""
     pods = (pod.on(places[pod.key]) if pod.key in places else pod for pod in cluster.pods)
-    return replace(cluster, pods=tuple(pods))
-
-
-def deleted(cluster: Cluster, names: frozenset[str]) -> Cluster:
-    """The cluster without some nodes, and without what still ran on them."""
-    return replace(
-        cluster,
-        nodes=tuple(node for node in cluster.nodes if node.name not in names),
-        pods=tuple(pod for pod in cluster.pods if pod.node_name not in names),
-        csi_nodes=tuple(item for item in cluster.csi_nodes if item.name not in names),
-        volume_attachments=tuple(
-            item for item in cluster.volume_attachments if item.spec.node_name not in names
-        ),
-    )
+    left = tuple(pod for pod in pods if pod.node_name not in gone)
+    return without_nodes(replace(cluster, pods=left), gone)

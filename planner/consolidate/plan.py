@@ -20,7 +20,7 @@ from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
-from planner.consolidate.emptying import UNSURVIVED, deleted, moved
+from planner.consolidate.emptying import UNSURVIVED, in_the_end
 from planner.consolidate.layout import Layout, PlanLimits, moves_to
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.prices import INSTANCE_TYPE
@@ -247,7 +247,7 @@ class _Consolidation:
         names, moves = problem.nodes.names, moves_to(problem, setting.movable, setting.before, layout)
         places = {problem.pods[move.pod].key: names[move.target] for move in moves}
         gone = frozenset(names[node] for node in np.flatnonzero(layout.removed).tolist())
-        return losses.is_worse(deleted(moved(problem.cluster, places), gone))
+        return losses.is_worse(in_the_end(problem.cluster, places, gone))
 
     def _why_unmodelled(self) -> str:
         if not self._claimed:
@@ -299,11 +299,7 @@ def _frontier(plans: Iterable[CarriedOut]) -> Iterator[FrontierPoint]:
     for found in sorted(plans, key=lambda one: (one.emptied.moves, one.cost)):
         if least is None or found.cost < least:
             least = found.cost
-            yield _point(found)
-
-
-def _point(found: CarriedOut) -> FrontierPoint:
-    return FrontierPoint(nodes=_nodes(found), moves=found.emptied.moves, cost=float(found.cost))
+            yield FrontierPoint(nodes=_nodes(found), moves=found.emptied.moves, cost=float(found.cost))
 
 
 def _least(*numbers: int | None) -> int | None:

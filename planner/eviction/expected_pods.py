@@ -19,7 +19,8 @@ from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 
-_Scaled = Deployment | ReplicaSet | ReplicationController | StatefulSet
+#: The workloads that ask for a number of pods.
+Scaled = Deployment | ReplicaSet | ReplicationController | StatefulSet
 
 
 class ExpectedPods:
@@ -50,12 +51,12 @@ class ExpectedPods:
     def _workloads(self) -> Workloads:
         return workloads_of(self._cluster)
 
-    def _scaled(self, pod: Pod) -> _Scaled | None:
+    def _scaled(self, pod: Pod) -> Scaled | None:
         """The workload whose replicas count; None where it is not known, or asks for no number."""
         owner, above = self._workloads.controller_of(pod), self._workloads.above(pod)
         # The replicas of any other kind of owner of a ReplicaSet are not looked at.
         asked = (above, owner) if above is not None and above.kind == "Deployment" else (owner,)
         for item in asked:
-            if isinstance(item, _Scaled) and "replicas" in item.spec.model_fields_set:
+            if isinstance(item, Scaled) and "replicas" in item.spec.model_fields_set:
                 return item
         return None

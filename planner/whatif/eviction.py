@@ -8,6 +8,7 @@ from dataclasses import replace
 from models import Cluster
 from models.controllers.reconcile import reconcile
 from models.objects.pod import Pod
+from planner.documents.words import counted
 from planner.eviction.budgets import TWO, Budgets, PodsOfCluster
 from planner.whatif.named import listed
 
@@ -41,7 +42,7 @@ def bare_pods(what: str, gone: Iterable[Pod]) -> Iterator[str]:
     """A note about the pods that no controller makes again."""
     bare = [pod.key for pod in gone if pod.metadata.controller is None]
     if bare:
-        yield f"{what}: {_pods(len(bare))} without a controller, lost for good: {listed(bare)}"
+        yield f"{what}: {counted(len(bare), 'pod')} without a controller, lost for good: {listed(bare)}"
 
 
 def drain_notes(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[str]:
@@ -51,7 +52,7 @@ def drain_notes(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[st
     scratch = [pod.key for pod in gone if pod.has_scratch_data]
     if scratch:
         yield (
-            f"{what}: {_pods(len(scratch))} with emptyDir volumes, whose content is lost: "
+            f"{what}: {counted(len(scratch), 'pod')} with emptyDir volumes, whose content is lost: "
             f"{listed(scratch)} (kubectl drain needs --delete-emptydir-data)"
         )
     yield from _by_budgets(what, cluster, gone)
@@ -66,15 +67,11 @@ def _by_budgets(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[st
     refused = [number for number in numbers if budgets.why_not(number) == TWO]
     if refused:
         names = listed([cluster.pods[number].key for number in refused])
-        yield f"{what}: {_pods(len(refused))} {TWO}, which the eviction API refuses: {names}"
+        yield f"{what}: {counted(len(refused), 'pod')} {TWO}, which the eviction API refuses: {names}"
     for number, going in budgets.short(number for number in numbers if number not in refused):
         allowed = max(0, budgets.allowed[number])
         yield (
-            f"{what}: {_pods(len(going))} of PodDisruptionBudget {budgets.budgets[number].key} "
+            f"{what}: {counted(len(going), 'pod')} of PodDisruptionBudget {budgets.budgets[number].key} "
             f"{'has' if len(going) == 1 else 'have'} to go, and it allows {allowed or 'none'} now: "
             "kubectl drain would wait"
         )
-
-
-def _pods(number: int) -> str:
-    return f"{number} pod{'' if number == 1 else 's'}"

@@ -11,21 +11,19 @@ from models.controllers.reconcile import workloads_of
 from models.objects.custom_workload import kubectl_name
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
-from models.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from planner.documents.explanation import FixChange
 from planner.eviction.budgets import desired
-from planner.eviction.expected_pods import ExpectedPods
+from planner.eviction.expected_pods import ExpectedPods, Scaled
 from planner.whatif.scaling import scale
 
 #: A cluster that is only made when it is asked for.
 Changed = Callable[[], Cluster]
-_SCALED = Deployment | ReplicaSet | ReplicationController | StatefulSet
 
 
 def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixChange]]:
     """One more replica of the pod's workload, which has to find room."""
     owner = workloads_of(cluster).above(pod)
-    if not isinstance(owner, _SCALED):
+    if not isinstance(owner, Scaled):
         return
     kind, replicas = type(owner).__name__, owner.spec.replicas + 1
     name = f"{kind}/{owner.name}.{owner.namespace}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from models import Cluster
@@ -64,15 +64,19 @@ def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
         if pod.node_name in names or (pod.is_waiting and is_tied(pod) and node_meant(pod) in names)
     ]
     returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
-    left = replace(
+    left = without_nodes(cluster, names)
+    return noted(without_pods(left, gone, returning=returning), bare_pods(f"remove {nodes}", returning))
+
+
+def without_nodes(cluster: Cluster, names: Collection[str]) -> Cluster:
+    """The cluster without some nodes, their pods left as they are."""
+    attachments = (item for item in cluster.volume_attachments if item.spec.node_name not in names)
+    return replace(
         cluster,
         nodes=tuple(node for node in cluster.nodes if node.name not in names),
         csi_nodes=tuple(item for item in cluster.csi_nodes if item.name not in names),
-        volume_attachments=tuple(
-            item for item in cluster.volume_attachments if item.spec.node_name not in names
-        ),
+        volume_attachments=tuple(attachments),
     )
-    return noted(without_pods(left, gone, returning=returning), bare_pods(f"remove {nodes}", returning))
 
 
 def lose_contact(cluster: Cluster, nodes: str) -> Cluster:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +29,7 @@ from models.objects.workload import (
 from planner.whatif.autoscaling import overruled
 from planner.whatif.eviction import noted, without_pods
 from planner.whatif.named import workload_named
-from planner.whatif.victims import as_of, by_job, by_replica_set, peers_per_node
+from planner.whatif.victims import as_of, by_job, by_replica_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ def _of_sets(  # noqa: PLR0913, PLR0917 - what a controller looks at, and what i
     """What each of the ReplicaSets of one workload gives up."""
     pods = ByController(cluster.pods)
     live = {item.key: [pod for pod in pods.of(item) if is_live(pod)] for item in sets}
-    peers_on_node = peers_per_node(_related(cluster, pods, related))
+    peers_on_node = Counter(pod.node_name for pod in _related(cluster, pods, related))
     shares = _shares(sets, {key: len(found) for key, found in live.items()}, replicas)
     for item in sets:
         if live[item.key]:

@@ -15,9 +15,7 @@ in Kubernetes that is left to chance.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cmp_to_key
 from random import Random
@@ -48,7 +46,7 @@ def by_replica_set(
 
     With `chance` that decides instead of the name where nothing else does.
     """
-    ranks = [_VictimRank.of_replica(pod, peers_on_node.get(pod.node_name, 0)) for pod in pods]
+    ranks = [(pod, (*tier(pod), pod.deletion_cost, -peers_on_node.get(pod.node_name, 0))) for pod in pods]
     if chance is not None:
         chance.shuffle(ranks)
     return _ordered(ranks, now, by_name=chance is None)
@@ -56,12 +54,7 @@ def by_replica_set(
 
 def by_job(pods: Iterable[Pod]) -> list[Pod]:
     """The pods in the order in which a Job gives them up."""
-    return _ordered([_VictimRank.of(pod, (0, 0)) for pod in pods], None)
-
-
-def peers_per_node(related: Iterable[Pod]) -> Mapping[str | None, int]:
-    """How many of some live pods are on each node."""
-    return Counter(pod.node_name for pod in related)
+    return _ordered([(pod, tier(pod)) for pod in pods], None)
 
 
 def tier(pod: Pod) -> tuple[bool, int, bool]:
@@ -69,38 +62,26 @@ def tier(pod: Pod) -> tuple[bool, int, bool]:
     return pod.node_name is not None, _PHASES[pod.status.phase], pod.is_ready
 
 
-@dataclass(frozen=True, slots=True)
-class _VictimRank:
-    """What a pod is compared by: `first` counts before all else, lower goes first."""
-
-    pod: Pod
-    first: tuple[int, ...]
-    ready: bool
-
-    @classmethod
-    def of_replica(cls, pod: Pod, peers_on_node: int) -> _VictimRank:
-        return cls.of(pod, (pod.deletion_cost, -peers_on_node))
-
-    @classmethod
-    def of(cls, pod: Pod, own: tuple[int, int]) -> _VictimRank:
-        return cls(pod, (*tier(pod), *own), pod.is_ready)
+#: A pod, and what counts before all else when pods are compared, its tier first: lower goes first.
+_VictimRank = tuple[Pod, tuple[int, ...]]
 
 
 def _ordered(ranks: Sequence[_VictimRank], now: datetime | None, *, by_name: bool = True) -> list[Pod]:
-    def compare(one: _VictimRank, other: _VictimRank) -> int:
-        if one.first != other.first:
-            return _sign(one.first < other.first)
-        if one.ready:
-            found = _later_first(one.pod, other.pod, one.pod.ready_since, other.pod.ready_since, now)
+    def compare(ranked: _VictimRank, other_ranked: _VictimRank) -> int:
+        (one, rank), (other, other_rank) = ranked, other_ranked
+        if rank != other_rank:
+            return _sign(rank < other_rank)
+        if one.is_ready:
+            found = _later_first(one, other, one.ready_since, other.ready_since, now)
             if found:
                 return found
-        if one.pod.restarts != other.pod.restarts:
-            return _sign(one.pod.restarts > other.pod.restarts)
-        first, second = one.pod.metadata.creation_timestamp, other.pod.metadata.creation_timestamp
-        found = _later_first(one.pod, other.pod, first, second, now)
-        return found or (_sign(one.pod.name < other.pod.name) if by_name else 0)
+        if one.restarts != other.restarts:
+            return _sign(one.restarts > other.restarts)
+        first, second = one.metadata.creation_timestamp, other.metadata.creation_timestamp
+        found = _later_first(one, other, first, second, now)
+        return found or (_sign(one.name < other.name) if by_name else 0)
 
-    return [rank.pod for rank in sorted(ranks, key=cmp_to_key(compare))]
+    return [pod for pod, _ in sorted(ranks, key=cmp_to_key(compare))]
 
 
 def _later_first(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations, product
 
 from models import Cluster
-from planner.consolidate.emptying import deleted, moved
+from planner.consolidate.emptying import in_the_end
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
@@ -42,10 +42,12 @@ class Outranked:
         moves = len(plan.steps) if plan.status == "Optimal" else 0
         for kept, places in self._layouts(plan.cost.bound, moves):
             gone = frozenset(f"n{number}" for number in range(len(self.cpu)) if number not in kept)
-            end = moved(
-                found, {f"default/{one[0]}": f"n{on}" for one, on in zip(self.pods, places, strict=True)}
+            end = in_the_end(
+                found,
+                {f"default/{one[0]}": f"n{on}" for one, on in zip(self.pods, places, strict=True)},
+                gone,
             )
-            if not losses.is_worse(deleted(end, gone)):
+            if not losses.is_worse(end):
                 return kept, places
         return None
 

@@ -9,7 +9,7 @@ import pytest
 
 from models import Cluster, InputError
 from planner import consolidate, simulate
-from planner.consolidate.emptying import deleted
+from planner.consolidate.emptying import in_the_end
 from planner.consolidate.removable import NodeChoice
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
@@ -250,7 +250,7 @@ def test_a_domain_that_disappears_is_named() -> None:
     found = cluster(node("a1", "a"), node("b1", "b"), node("c1", "c"), *pods)
     plan = consolidate(found)
     assert {row.domain for row in plan.domains_lost} >= {"c"}
-    left = deleted(carried_out(found, plan, 1), frozenset(row.node for row in plan.removed))
+    left = in_the_end(carried_out(found, plan, 1), {}, frozenset(row.node for row in plan.removed))
     assert simulate(left).pending == ()
 
 

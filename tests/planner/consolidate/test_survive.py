@@ -10,7 +10,7 @@ import pytest
 
 from models import Cluster, InputError
 from planner import consolidate, survive
-from planner.consolidate.emptying import UNSURVIVED, deleted, moved
+from planner.consolidate.emptying import UNSURVIVED, in_the_end
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
@@ -23,8 +23,8 @@ from tests.planner.consolidate.outranked import outranked
 
 def end_of(found: Cluster, plan: ConsolidationPlan) -> Cluster:
     """The cluster when the nodes that go are deleted."""
-    after = moved(found, {step.pod: step.node for step in plan.steps})
-    return deleted(after, frozenset(row.node for row in plan.removed))
+    places = {step.pod: step.node for step in plan.steps}
+    return in_the_end(found, places, frozenset(row.node for row in plan.removed))
 
 
 def left_over(found: Survival) -> dict[str, int]:
