@@ -26,12 +26,29 @@ from planner.state.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadCounts:
-    """One constraint and its pods: per domain, the global minimum, and the surplus where it is too much."""
+class AskedRule:
+    """One constraint, its workload, and the templates that carry it."""
 
     namespace: str
     workload: str
     rule: Rule
+    carriers: tuple[int, ...]
+
+    @property
+    def hard(self) -> bool:
+        """Whether the constraint can keep a pod from being scheduled."""
+        return self.rule.constraint.when_unsatisfiable == HARD
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells this constraint from others, whatever the counts."""
+        return self.namespace, self.workload, self.rule.identity
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadCounts(AskedRule):
+    """It with its pods: per domain, the global minimum, and the surplus where it is too much."""
+
     counts: Ints
     minimum: int
     surplus: Mapping[str, int]
@@ -61,38 +78,10 @@ class SpreadCounts:
         return int(self.counts[self.rule.counts.domains].max(initial=self.minimum)) - self.minimum
 
     @property
-    def hard(self) -> bool:
-        """Whether the constraint can keep a pod from being scheduled."""
-        return self.rule.constraint.when_unsatisfiable == HARD
-
-    @property
     def selector(self) -> str:
         """The pods that are counted, as a user would write the selector on the command line."""
-        return (
-            ""
-            if self.rule.counted.selection.selector is None
-            else spelled(self.rule.counted.selection.selector)
-        )
-
-    @property
-    def identity(self) -> Hashable:
-        """What tells this constraint from others, whatever the counts."""
-        return self.namespace, self.workload, self.rule.identity
-
-
-@dataclass(frozen=True, slots=True)
-class AskedRule:
-    """One constraint, its workload, and the templates that carry it."""
-
-    namespace: str
-    workload: str
-    rule: Rule
-    carriers: tuple[int, ...]
-
-    @property
-    def identity(self) -> Hashable:
-        """What tells this constraint from others, whatever the counts."""
-        return self.namespace, self.workload, self.rule.identity
+        selector = self.rule.counted.selection.selector
+        return "" if selector is None else spelled(selector)
 
 
 def take(
@@ -109,12 +98,18 @@ def take(
     ]
 
 
-def excess_of(problem: Problem, state: State, rules: Iterable[AskedRule]) -> list[int]:
-    """For every constraint the pods that it has too many."""
-    held = _held_domains(problem, state.node_of)
-    return [
-        sum(_counts_of(rule, [held[number] for number in rule.carriers]).surplus.values()) for rule in rules
-    ]
+class HardExcess:
+    """The surplus of every hard constraint, read from a state as it is when it is asked for."""
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        self._problem, self._state = problem, state
+        self._rules = [rule for rule in asked(problem, state) if rule.hard]
+
+    def now(self) -> list[int]:
+        """The pods that every constraint has too many, all its domains together."""
+        held = _held_domains(self._problem, self._state.node_of)
+        counts = (_counts_of(rule, [held[number] for number in rule.carriers]) for rule in self._rules)
+        return [sum(found.surplus.values()) for found in counts]
 
 
 def asked(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[AskedRule]:
@@ -166,6 +161,7 @@ def _counts_of(asked: AskedRule, nodes: Iterable[Codes]) -> SpreadCounts:
         asked.namespace,
         asked.workload,
         rule,
+        asked.carriers,
         sums,
         minimum,
         dict(sorted((values[code], amount) for code, amount in surplus)),

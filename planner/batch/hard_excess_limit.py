@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from planner.audit.hard_excess import HardExcess
+from planner.audit.spread_counts import HardExcess
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.state.state import State

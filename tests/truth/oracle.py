@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from models import Cluster
-from planner.audit.hard_excess import HardExcess
+from planner.audit.spread_counts import HardExcess
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth.digits import Digits, whereabouts

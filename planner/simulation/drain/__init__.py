@@ -16,7 +16,7 @@ from models.objects.workload import Job
 from planner.audit.spread_counts import SpreadCounts, take, too_much
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
 from planner.documents.move_plan import Balance
-from planner.documents.plan import PendingReason, SpreadChange
+from planner.documents.plan import PendingReason
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
@@ -238,7 +238,8 @@ class DrainRun:
         allowances = Allowances(problem, range(len(problem.pods)))
         played = Drain(simulation, allowances, self._going, self._effort, self._facts, late=late)
         played.run_until_quiet()
-        before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
+        spread = take(doubled, simulation.scheduler.state)
+        before = _balance(spread, simulation)
         already = len(simulation.preempted)
         found = played.run(order, self._at_once)
         simulation.explain()
@@ -246,7 +247,8 @@ class DrainRun:
         again = [self._replaced.get(pod, pod) for pod in evicted]
         refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
         refused |= {self._replaced.get(pod, pod): _WAITS_FOR_LOWER for pod in found.not_created}
-        after = _balance(doubled, simulation)
+        ends = take(doubled, simulation.scheduler.state)
+        after = _balance(ends, simulation)
         impacts = [*self._controllers.impacts(evicted)]
         plan = DrainPlan(
             nodes=tuple(self._nodes),
@@ -257,7 +259,7 @@ class DrainRun:
             after=after.model_copy(update={"pending": after.pending + len(refused)}),
             jobs=tuple(_job(job, impact) for job, impact in impacts),
             pending=tuple(_pending(doubled, simulation, refused)),
-            spread=tuple(_changed(spread, take(doubled, simulation.scheduler.state))),
+            spread=tuple(row for row in spread_changes(spread, ends) if row.before != row.after),
             kubernetes=problem.kubernetes.document,
             notes=(
                 *self._cluster.notes,
@@ -333,14 +335,8 @@ def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
         )
 
 
-def _balance(problem: Problem, simulation: ClusterSimulation) -> Balance:
-    counts = take(problem, simulation.scheduler.state)
+def _balance(counts: Sequence[SpreadCounts], simulation: ClusterSimulation) -> Balance:
     return Balance(**too_much((item.hard, item.surplus) for item in counts), pending=len(simulation.waiting))
-
-
-def _changed(before: Sequence[SpreadCounts], after: Sequence[SpreadCounts]) -> Iterator[SpreadChange]:
-    """The constraints whose domains have more or fewer pods than before."""
-    return (row for row in spread_changes(before, after) if row.before != row.after)
 
 
 def _pending(
