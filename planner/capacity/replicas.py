@@ -11,7 +11,7 @@ import numpy as np
 from planner.capacity.room import in_any_order
 from planner.problem.quotas import is_about_quota
 from planner.proof.effort import NODES_ONE_BY_ONE, REPLICAS_ONE_BY_ONE
-from planner.scheduler.framework import Diagnosis, Plan
+from planner.scheduler.framework import Diagnosis
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
 #: What limits a workload whose next replica gets a node by evicting others.
@@ -56,16 +56,12 @@ def count(scheduler: Scheduler, pods: Sequence[int], most: int) -> Found | None:
     return None
 
 
-def _plan(scheduler: Scheduler, pod: int) -> Plan:
-    return scheduler.framework_of(pod).plan(scheduler.problem.template(pod))
-
-
 def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int, few: int) -> Found | None:
     """All that fit after those that are placed, and the line then; None where that is not certain, or few.
 
     Fewer than `few` in all are placed one by one.
     """
-    plan, state = _plan(scheduler, pod), scheduler.state
+    plan, state = scheduler.plan_of(pod), scheduler.state
     if scheduler.has_nominations:
         # Room that is promised to a pod is free all the same.
         return None
@@ -92,7 +88,7 @@ def limits(scheduler: Scheduler, decision: SchedulingDecision) -> tuple[str, ...
         return (QUOTA if is_about_quota(line) else ADMISSION,)
     if scheduler.problem.held_back(decision.pod):
         return ("SchedulingGates",)
-    return refusing(scheduler.framework_of(decision.pod).diagnose(_plan(scheduler, decision.pod)))
+    return refusing(scheduler.framework_of(decision.pod).diagnose(scheduler.plan_of(decision.pod)))
 
 
 def refusing(diagnosis: Diagnosis) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, report_best
 from planner.proof.effort import REPLICAS_ONE_BY_ONE
-from planner.scheduler.framework import Plan
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
@@ -93,16 +92,12 @@ def _note(scheduler: Scheduler, decision: SchedulingDecision, decided: dict[str,
 
 
 def _most(scheduler: Scheduler, pod: int) -> int:
-    return min(at_most(_plan(scheduler, pod)), MOST_NEW_PODS)
+    return min(at_most(scheduler.plan_of(pod)), MOST_NEW_PODS)
 
 
 def _needed(scheduler: Scheduler, pod: int, most: int) -> int:
     """How many copies are placed one by one at most; the others are counted."""
-    return most if order_matters(_plan(scheduler, pod)) else min(most, REPLICAS_ONE_BY_ONE)
-
-
-def _plan(scheduler: Scheduler, pod: int) -> Plan:
-    return scheduler.framework_of(pod).plan(scheduler.problem.template(pod))
+    return most if order_matters(scheduler.plan_of(pod)) else min(most, REPLICAS_ONE_BY_ONE)
 
 
 def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event | None) -> Found | None:

@@ -93,18 +93,12 @@ class BulkRemoval(NodeRemoval):
         state = self._trial.state
         pods = [pod for several in on.values() for pod in several]
         self._left_from[pods] = state.node_of[pods]
-        waiting = self._by_template(pods)
+        waiting = self._trial.problem.by_template(pods)
         for several in waiting.values():
             state.unbind_all(several)
         for template in sorted(waiting, key=lambda one: (-float(self._size[one]), one)):
             for node in self._holding(self._not_placed(template, waiting[template])):
                 self._open_again(node, on[node])
-
-    def _by_template(self, pods: Sequence[int]) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for pod, template in zip(pods, self._trial.problem.template_of[[*pods]].tolist(), strict=True):
-            found.setdefault(template, []).append(pod)
-        return found
 
     def _holding(self, pods: Sequence[int]) -> list[int]:
         """The nodes that some pods came from."""

@@ -88,11 +88,7 @@ class NodeRegions:
 
     def _put(self, pods: Sequence[int], counts: SiteCounts, nodes: Mask) -> None:
         """Bind the pods of a region as a layout has them."""
-        templates = self._trial.problem.template_of
-        waiting: dict[int, list[int]] = {}
-        for pod in pods:
-            waiting.setdefault(int(templates[pod]), []).append(pod)
-        for template, several in waiting.items():
+        for template, several in self._trial.problem.by_template(pods).items():
             row = counts.row(template)
             for node in np.flatnonzero(nodes & (row > 0)).tolist():
                 for _ in range(int(row[node])):

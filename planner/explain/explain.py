@@ -107,10 +107,8 @@ def _explanations(
 ) -> Iterator[Explanation]:
     """One for each template, for the first pod in the queue asked about; last those that only wait."""
     problem, states, raised = static.problem, TrialStates(static), RaisedQuotas(static)
-    groups: dict[int, list[int]] = {}
-    for pod in static.left:
-        if wanted is None or problem.pods[pod].key in wanted:
-            groups.setdefault(int(problem.template_of[pod]), []).append(pod)
+    asked = (pod for pod in static.left if wanted is None or problem.pods[pod].key in wanted)
+    groups = problem.by_template(asked)
     for number, (pod, *alike) in enumerate(groups.values(), start=1):
         looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
         if pod in problem.refused:

@@ -359,6 +359,13 @@ class Problem:
         """The template of a pod."""
         return self.templates[int(self.template_of[pod])]
 
+    def by_template(self, pods: Iterable[int]) -> dict[int, list[int]]:
+        """Some pods by the number of their template, in their order."""
+        found: dict[int, list[int]] = {}
+        for pod in pods:
+            found.setdefault(int(self.template_of[pod]), []).append(pod)
+        return found
+
     @cached_property
     def refused(self) -> dict[int, str]:
         """The pods that the API server would not create, in the order in which they are asked for."""

@@ -31,7 +31,7 @@ class RefusedTemplates:
         template = int(self._problem.template_of[pod])
         watched = self._watches(template, pod)
         if watched is not None:
-            self._static[template] = self._plan_static(pod)
+            self._static[template] = self._scheduler.plan_of(pod).static
             for other in watched:
                 self._watched_by[other].add(template)
 
@@ -40,9 +40,6 @@ class RefusedTemplates:
         self._catch_up()
         return template in self._static
 
-    def _plan_static(self, pod: int) -> Mask:
-        return self._scheduler.framework_of(pod).plan(self._problem.template(pod)).static
-
     def _watches(self, template: int, pod: int) -> frozenset[int] | None:
         """The templates whose pods elsewhere matter; None where more than that may."""
         if template not in self._watched:
@@ -50,8 +47,7 @@ class RefusedTemplates:
         return self._watched[template]
 
     def _all_watched(self, pod: int) -> frozenset[int] | None:
-        template = self._problem.template(pod)
-        plan = self._scheduler.framework_of(pod).plan(template)
+        template, plan = self._problem.template(pod), self._scheduler.plan_of(pod)
         if plan.refusal is not None or template.pod.spec.resource_claims:
             return None
         found: set[int] = set()

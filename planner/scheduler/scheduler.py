@@ -126,6 +126,10 @@ class Scheduler:
         """The plugins that decide about a pod."""
         return self._frameworks[self._scheduler_name(pod)]
 
+    def plan_of(self, pod: int) -> Plan:
+        """What these plugins have to ask about a pod."""
+        return self.framework_of(pod).plan(self.problem.template(pod))
+
     def _scheduler_name(self, pod: int) -> str:
         return self.problem.pods[pod].spec.scheduler_name
 

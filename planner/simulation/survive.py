@@ -174,10 +174,7 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
     """Pods that find no node, pods alike together, with the cheapest change that helps the first of them."""
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
-    groups: dict[int, list[int]] = {}
-    for pod in left:
-        groups.setdefault(int(after.problem.template_of[pod]), []).append(pod)
-    for number, pods in enumerate(groups.values()):
+    for number, pods in enumerate(after.problem.by_template(left).values()):
         first = pods[0]
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
