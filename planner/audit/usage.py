@@ -15,13 +15,9 @@ _OWNED_BY_NODES = frozenset({"DaemonSet", "Node"})
 
 def occupied(state: State) -> Mask:
     """The nodes that hold any pod but those that every node has."""
-    tally = state.tally("occupied", lambda: dict.fromkeys(_elsewhere(state), 1))
+    templates = state.problem.templates
+    tally = state.tally("occupied", lambda: {found.index: 1 for found in templates if makes_used(found)})
     return tally.counts > 0
-
-
-def _elsewhere(state: State) -> list[int]:
-    """The templates whose pods could be on another node."""
-    return [template.index for template in state.problem.templates if makes_used(template)]
 
 
 def makes_used(template: Template) -> bool:

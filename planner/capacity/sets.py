@@ -181,11 +181,6 @@ def _renamed(item: KubeObject, number: int) -> KubeObject:
 
 
 def _namespaces(snapshot: Snapshot) -> set[str]:
-    return {item.metadata.namespace for item in _namespaced(snapshot)}
-
-
-def _namespaced(snapshot: Snapshot) -> Iterator[NamespacedObject]:
-    for field in fields(snapshot):
-        found = getattr(snapshot, field.name)
-        if isinstance(found, tuple):
-            yield from (item for item in found if isinstance(item, NamespacedObject))
+    several = (getattr(snapshot, field.name) for field in fields(snapshot))
+    items = (item for found in several if isinstance(found, tuple) for item in found)
+    return {item.metadata.namespace for item in items if isinstance(item, NamespacedObject)}

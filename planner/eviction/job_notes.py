@@ -33,7 +33,7 @@ def presumed(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
     keys = [job.key for job, _ in impacts if depends_on_exit_codes(job)]
     if keys:
         yield (
-            f"{_named(keys)}: containers that are told to stop are taken to end with 143 or 137; rules of "
+            f"{named(keys)}: containers that are told to stop are taken to end with 143 or 137; rules of "
             "the podFailurePolicy treat other exit codes worse"
         )
 
@@ -56,6 +56,7 @@ def sentence(impact: Impact) -> str:
     return f"{evictions}, {impact.retries_left} of {impact.retries} retries left"
 
 
-def _named(keys: Sequence[str]) -> str:
+def named(keys: Sequence[str]) -> str:
+    """A few names, and how many more there are."""
     more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
     return ", ".join(keys[:_MOST_NAMED]) + more

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from planner.explain.room_changes import room_in_words, with_room
 from planner.explain.trials import node_copy
 from planner.problem.nodes import HOSTNAME
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, in_words
+from planner.whatif.nodes import free_names
 
 _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
 
@@ -67,7 +68,7 @@ def in_new_domain(case: PendingCase, rule: Rule) -> Iterator[ClusterChange]:
 
 def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -> ClusterChange:
     node, words = case.problem.nodes.nodes[position], need.words
-    names = islice(_free_names(case, node.name), number)
+    names = islice(free_names(node.name, case.problem.nodes.index, 2), number)
     what = "one more node" if number == 1 else f"{number} more nodes"
     return ClusterChange(
         "AddNode",
@@ -76,12 +77,6 @@ def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -
         new_nodes=tuple(need.on(node_copy(node, name)) for name in names),
         like=position,
     )
-
-
-def _free_names(case: PendingCase, name: str) -> Iterator[str]:
-    """Names for other nodes."""
-    candidates = (f"{name}-{number}" for number in count(2))
-    return (found for found in candidates if found not in case.problem.nodes.index)
 
 
 def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:

@@ -13,6 +13,7 @@ from models.objects.affinity import PodAffinity, PodAffinityTerm
 from models.objects.containers import Container
 from models.objects.pod import Pod, PodMeta, PodSpec
 from models.objects.selectors import LabelSelector
+from planner.audit.spread_counts import spelled
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
 from planner.explain.blockers import Blocker, PendingCase
@@ -144,12 +145,6 @@ def _told(term: PodAffinityTerm) -> str:
 
 def told_selector(selector: LabelSelector | None) -> str:
     """Pods by their labels, in a few words."""
-    from planner.audit.spread_counts import spelled
-
-    return (
-        "no pods"
-        if selector is None
-        else f"pods with {spelled(selector)}"
-        if not selector.empty
-        else "any pods"
-    )
+    if selector is None:
+        return "no pods"
+    return "any pods" if selector.empty else f"pods with {spelled(selector)}"

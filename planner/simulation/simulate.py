@@ -44,8 +44,7 @@ def simulate(
         running, manifests = apart
         plain = simulate(running, preemption=preemption, seed=seed, verbose=verbose, progress=progress)
         rolled = rollout(running, manifests, preemption=preemption, fixes=False)
-        told = {name: getattr(plain, name) for name in type(plain).model_fields}
-        return AppliedSimulation(**told, rollouts=rolled.workloads)
+        return AppliedSimulation(**dict(plain), rollouts=rolled.workloads)
     problem = Problem(cluster)
     scheduler = Scheduler(problem, preemption=preemption, seed=seed, explain=verbose)
     before = spread_counts.take(problem, scheduler.state)

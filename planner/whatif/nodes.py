@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from itertools import count, islice
 
 from models import Cluster
 from models.controllers.daemons import node_meant
@@ -109,7 +110,7 @@ def add_nodes(
     if not 1 <= number <= MOST_NEW_NODES:
         raise InputError([f"expected a number of nodes from 1 to {MOST_NEW_NODES:,}, found {number}"])
     pattern = node_named(cluster, like) if isinstance(like, str) else like
-    names = list(_free_names(cluster, pattern.name, number))
+    names = [*islice(free_names(pattern.name, {node.name for node in cluster.nodes}), number)]
     drivers = next((item for item in cluster.csi_nodes if item.name == pattern.name), None)
     grown = replace(
         cluster,
@@ -119,15 +120,10 @@ def add_nodes(
     return without_pods(grown, ())
 
 
-def _free_names(cluster: Cluster, prefix: str, number: int) -> Iterator[str]:
-    """`prefix-1`, `prefix-2`, ...: as many as are wanted, and none that a node has."""
-    taken = {node.name for node in cluster.nodes}
-    suffix = 0
-    while number:
-        suffix += 1
-        if (name := f"{prefix}-{suffix}") not in taken:
-            number -= 1
-            yield name
+def free_names(prefix: str, taken: Collection[str], first: int = 1) -> Iterator[str]:
+    """`prefix-1`, `prefix-2`, ... without those that are taken."""
+    names = (f"{prefix}-{number}" for number in count(first))
+    return (name for name in names if name not in taken)
 
 
 def _fresh(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:

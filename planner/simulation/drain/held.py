@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.documents.drain import Reason
+from planner.eviction.job_notes import named
 from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 from planner.whatif.victims import as_of
@@ -51,7 +52,6 @@ class Overrides:
     """Evict pods with emptyDir volumes."""
 
 
-_MOST_NAMED = 3
 #: What kubectl drain says.
 _LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
 _NO_CONTROLLER = "cannot delete Pods that declare no controller (use --force to override)"
@@ -77,9 +77,7 @@ def without_controller(problem: Problem, pods: Iterable[int]) -> list[int]:
 
 
 def _refused(problem: Problem, pods: Sequence[int], reason: Reason, words: str) -> Iterator[Held]:
-    names = [problem.pods[pod].key for pod in pods]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    text = f"{words}: {', '.join(names[:_MOST_NAMED])}{more}"
+    text = f"{words}: {named([problem.pods[pod].key for pod in pods])}"
     return ((pod, reason, text) for pod in pods)
 
 

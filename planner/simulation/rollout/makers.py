@@ -15,7 +15,7 @@ from models.controllers.replicas import newest_of, stand_in_replica_set
 from models.controllers.stateful import pods_of_stateful_set
 from models.objects.annotations import DESIRED_REPLICAS, MAX_REPLICAS
 from models.objects.node import Node
-from models.objects.pod import Pod, PodTemplateSpec
+from models.objects.pod import Pod
 from models.objects.workload import (
     DaemonSet,
     Deployment,
@@ -78,12 +78,9 @@ def maker_of(item: Rolling, before: Rolling | None, known: ClusterFacts, slots: 
         case DaemonSet():
             return _daemon_set(item, before, known, slots)
         case Job():
-            return _job(item, known.pods.of(item), known, slots)
+            return _job(item, known, slots)
         case _:
-            there = known.pods.of(item)
-            missing = _TURNOVER * max(0, item.spec.replicas - sum(map(is_live, there)))
-            keys = slots.of_template(item.spec.template, item, missing)
-            return _plain(item, there, keys, known)
+            return _plain(item, known, slots)
 
 
 def removed(item: Rolling, known: ClusterFacts) -> Maker:
@@ -93,15 +90,16 @@ def removed(item: Rolling, known: ClusterFacts) -> Maker:
     return Maker(item, lambda index, _: RemovedRun([index[key] for key in keys]))
 
 
-def _plain(
-    item: ReplicaSet | ReplicationController, there: Sequence[Pod], keys: Sequence[str], known: ClusterFacts
-) -> Maker:
-    live = [pod for pod in there if is_live(pod)]
+def _plain(item: ReplicaSet | ReplicationController, known: ClusterFacts, slots: Slots) -> Maker:
+    live = [pod for pod in known.pods.of(item) if is_live(pod)]
+    missing = _TURNOVER * max(0, item.spec.replicas - len(live))
+    keys = slots.of_template(item.spec.template, item, missing)
     found = _ReplicaSetPods(item.key, live, keys, known.now, item.spec.min_ready_seconds)
     return Maker(item, lambda index, later: PlainRun(found.replicas(item.spec.replicas, index, later)))
 
 
-def _job(item: Job, there: Sequence[Pod], known: ClusterFacts, slots: Slots) -> Maker:
+def _job(item: Job, known: ClusterFacts, slots: Slots) -> Maker:
+    there = known.pods.of(item)
     live, succeeded = [pod for pod in there if is_live(pod)], succeeded_of(item, there)
     ending = [pod.key for pod in there if _is_ending(pod)]
     staying = [pod for pod in there if not _is_ending(pod)]
@@ -259,13 +257,9 @@ def _of_old_revisions(
 ) -> frozenset[str]:
     """The keys of the pods that are not of the template: all of them where it changes."""
     there = [*pods]
-    if before is None or not same_template(_template(before), item.spec.template):
+    if before is None or not same_template(before.spec.template, item.spec.template):
         return frozenset(pod.key for pod in there)
     return outdated(item, there)
-
-
-def _template(item: Rolling) -> PodTemplateSpec | None:
-    return item.spec.template
 
 
 def _ordinal(name: str) -> int:
