@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,7 @@ class CertainMoves:
         left, before = [*pods], len(pods) + 1
         while len(left) < before:
             before = len(left)
-            left = [*self._not_moved(left)]
+            left = [*self._not_moved(left, self._to_planned)]
         return left
 
     def fill(self, pods: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -98,17 +99,12 @@ class CertainMoves:
 
     def _not_moved_to(self, target: int, pods: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """The pods of a template that do not come to a node, or of which no more are planned there."""
-        refused: set[int] = set()
-        for pod, source in pods:
-            open_yet = source not in refused and not self._is_enough()
-            planned = open_yet and self._is_planned(self._trial.template(pod), target)
-            found = self._beside_others(Move(pod, source, target)) if planned else None
-            if found is None:
-                refused.add(source)
-                yield pod, source
-            else:
-                self._take(found)
-                self._trial.state.forget_history()
+
+        def to_target(pod: int, source: int) -> CertainMove | None:
+            planned = self._is_planned(self._trial.template(pod), target)
+            return self._beside_others(Move(pod, source, target)) if planned else None
+
+        return self._not_moved(pods, to_target)
 
     def _is_planned(self, template: int, target: int) -> bool:
         """Whether a pod of a template is to come to a node, and has room there."""
@@ -155,12 +151,14 @@ class CertainMoves:
         before, self._most_targets = self._most_targets, self._timeline.problem.nodes.size
         return bool(self._pin_policy) and before < self._most_targets
 
-    def _not_moved(self, left: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """The pods that cannot move to a planned node yet, each with its node; the others move."""
+    def _not_moved(
+        self, pods: Sequence[tuple[int, int]], find: Callable[[int, int], CertainMove | None]
+    ) -> Iterator[tuple[int, int]]:
+        """The pods for which no move is found yet, each with its node; the others move."""
         refused: set[tuple[int, int]] = set()
-        for pod, node in left:
+        for pod, node in pods:
             key = self._trial.template(pod), node
-            found = None if key in refused or self._is_enough() else self._to_planned(pod, node)
+            found = None if key in refused or self._is_enough() else find(pod, node)
             if found is None:
                 refused.add(key)
                 yield pod, node
@@ -210,14 +208,8 @@ class CertainMoves:
     def _possible(self, pods: Sequence[int], source: int) -> Iterator[CertainMove]:
         """The moves that can be next, of each template one."""
         for pod in {self._trial.template(pod): pod for pod in reversed(pods)}.values():
-            found = self._next(pod, source)
-            if found is not None:
-                yield found
-
-    def _next(self, pod: int, source: int) -> CertainMove | None:
-        targets = self._targets(pod, source)
-        found = (self._to(Move(pod, source, target)) for target in targets)
-        return next(filter(None, found), None)
+            found = (self._to(Move(pod, source, target)) for target in self._targets(pod, source))
+            yield from islice(filter(None, found), 1)
 
     def _to(self, move: Move) -> CertainMove | None:
         """The move to its target, while others are under way if that can be, else alone."""

@@ -78,7 +78,7 @@ class NodeRemoval:
 
     def _is_allowed(self) -> bool:
         """Whether no constraint is worse, few enough pods have moved, and enough room is free."""
-        return self._is_no_worse() and self._are_few_moves() and not self._lacks_room()
+        return self._is_no_worse() and self._are_few_moves() and not self._limits.lacks_room(self.removed)
 
     def _scarcity(self, pods: Sequence[int]) -> dict[int, float]:
         """For every template how many of its pods come to a node that could accept them, on average."""
@@ -98,10 +98,6 @@ class NodeRemoval:
         self.removed[node] = False
         trial.state.bind(pod, node)
         return True
-
-    def _lacks_room(self) -> bool:
-        reserve = self._limits.reserve
-        return reserve is not None and reserve.lacks(self.removed)
 
     def _empty_others(self) -> None:
         """Try every node, again and again while any goes: that changes what the others hold."""
@@ -126,7 +122,7 @@ class NodeRemoval:
         if self.removed[node]:
             return False
         self.removed[node] = True
-        if not self._lacks_room():
+        if not self._limits.lacks_room(self.removed):
             state, mark = self._trial.state, self._trial.state.mark()
             pods = self._largest_first(self._task.movable_on(node))
             for pod in pods:
@@ -168,6 +164,4 @@ class NodeRemoval:
 
     def _are_few_moves(self) -> bool:
         most = self._limits.most_moves
-        if most is None:
-            return True
-        return self._task.read(self.removed).moves(self._before) <= most
+        return most is None or self._task.read(self.removed).moves(self._before) <= most

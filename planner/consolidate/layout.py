@@ -60,6 +60,10 @@ class PlanLimits:
     reserve: Reserve | None = None
     most_moves: int | None = None
 
+    def lacks_room(self, removed: Mask) -> bool:
+        """Whether too little is free without some nodes."""
+        return self.reserve is not None and self.reserve.lacks(removed)
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:

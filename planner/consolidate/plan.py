@@ -21,7 +21,7 @@ from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.emptying import UNSURVIVED, in_the_end
-from planner.consolidate.layout import Layout, PlanLimits, moves_to
+from planner.consolidate.layout import Layout, moves_to
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
@@ -177,7 +177,7 @@ class _Consolidation:
     ) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan of the layouts that the search comes by."""
         setting, limits = self._setting, carrying.limits(self._setting, max_moves)
-        found = self._searched(limits, meter)
+        found = ConsolidationSearch(setting.task(limits), meter, self._machines, self._bound).run()
         self._bound = found.bound
         # What the search worked with refers to itself, and holds gigabytes in a large cluster.
         gc.collect()
@@ -191,9 +191,6 @@ class _Consolidation:
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         best.emptied.check()
         return found, best
-
-    def _searched(self, limits: PlanLimits, meter: Meter) -> FoundLayout:
-        return ConsolidationSearch(self._setting.task(limits), meter, self._machines, self._bound).run()
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit

@@ -229,17 +229,14 @@ class ConsolidationSearch:
         bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
         best = min((first, layout), key=self._key)
         moves = found.bounds.get(MOVES) if known.complete else known.moves
-        if self._lacks_room() and self._key(self.before) <= (bound, 0):
+        # Too little is free before anything changes.
+        lacks_room = self._task.limits.lacks_room(self.before.removed)
+        if lacks_room and self._key(self.before) <= (bound, 0):
             # The model refuses what the snapshot leaves free, and doing nothing is a plan all the same.
             best, bound, moves = self.before, self._key(self.before)[0], 0
         if self._key(best)[0] > bound:
             moves = None
         return FoundLayout(self.before, removals, best, bound, known, moves)
-
-    def _lacks_room(self) -> bool:
-        """Whether too little is free before anything changes."""
-        reserve = self._task.limits.reserve
-        return reserve is not None and reserve.lacks(self.before.removed)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
         """Solve regions until the cost is the least or the work is done; of equal cost the first is best.

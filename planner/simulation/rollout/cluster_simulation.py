@@ -216,6 +216,11 @@ class ClusterSimulation:
         self._forget(pod)
         if had_room:
             self.scheduler.state.unbind(pod)
+        self._note_gone(pod, how, frees_room=had_room)
+
+    def _note_gone(self, pod: int, how: PodChange, *, frees_room: bool = True) -> None:
+        """Its quotas have room again, and so has its node if it had one."""
+        if frees_room:
             self._changes += 1
             self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[pod])
@@ -233,10 +238,7 @@ class ClusterSimulation:
         """A pod that was leaving has ended."""
         del self.leaving[double]
         self.scheduler.state.unbind(double)
-        self._changes += 1
-        self._queue.wake_all(self.now)
-        self._quotas.release(self.problem.pods[self._originals[double]])
-        self.happened.append((PodChange.ENDED, self._originals[double]))
+        self._note_gone(self._originals[double], PodChange.ENDED)
 
     def become_ready(self, pod: int) -> None:
         """A pod that has a node runs and is ready."""
@@ -318,10 +320,7 @@ class ClusterSimulation:
         if self.ready[victim]:
             self.on_ready_preempted(victim)
         self._forget(victim)
-        self._changes += 1
-        self._queue.wake_all(self.now)
-        self._quotas.release(self.problem.pods[victim])
-        self.happened.append((PodChange.LOST, victim))
+        self._note_gone(victim, PodChange.LOST)
         if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:
             self.create(victim)
 
