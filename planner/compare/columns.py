@@ -48,12 +48,15 @@ class ClusterFigures:
             ending=None if descheduled is None else descheduled.ending,
             status=None if plan is None else plan.status,
             objective=() if plan is None else plan.objective,
-            proved=None if plan is None else _is_proved(outcome),
+            # Whether no plan is better in any stage.
+            proved=None
+            if plan is None
+            else plan.status == "Optimal" and all(s.proved for s in plan.objective),
         )
 
     def draws(self, outcomes: Iterable[Outcome]) -> list[Draw]:
         """The outcomes that have a seed, in short."""
-        return [self._draw(outcome) for outcome in outcomes if outcome.seed is not None]
+        return [self._draw(outcome, outcome.seed) for outcome in outcomes if outcome.seed is not None]
 
     def ranked(self, outcomes: Sequence[Outcome], draws: Sequence[Draw]) -> Iterator[tuple[Rank, Outcome]]:
         """The worst, the median and the best of one way's outcomes with seeds.
@@ -67,13 +70,12 @@ class ClusterFigures:
             places = (0, (len(order) - 1) // 2, len(order) - 1)
             yield from zip(ranks, (known[order[place].seed] for place in places), strict=True)
 
-    def _draw(self, outcome: Outcome) -> Draw:
-        found = self.repair(outcome)
+    def _draw(self, outcome: Outcome, seed: int) -> Draw:
         descheduled = outcome.descheduled
         return Draw(
-            **dict(found),
+            **dict(self.repair(outcome)),
             name="kubeScheduler" if descheduled is None else "descheduler",
-            seed=outcome.seed or 0,
+            seed=seed,
             placed=sum(self._placed(outcome)),
             ending=None if descheduled is None else descheduled.ending,
         )
@@ -114,9 +116,3 @@ class ClusterFigures:
 def _worth(draw: Draw) -> tuple[int, ...]:
     """What else makes a draw better, the most important first."""
     return -draw.hard_excess, -draw.soft_excess, -draw.evictions
-
-
-def _is_proved(outcome: Outcome) -> bool:
-    """Whether no plan is better in any stage."""
-    plan = outcome.plan
-    return plan is not None and plan.status == "Optimal" and all(stage.proved for stage in plan.objective)

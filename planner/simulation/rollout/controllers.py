@@ -9,17 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from models.errors import InternalError
+from planner.documents.rollout import RolloutStep
 from planner.problem.nodes import Ints
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
-
-
-@dataclass(frozen=True, slots=True)
-class Sync:
-    """The sizes after a write: pods asked for of old revisions and of the new one, and all that are ready."""
-
-    old: int
-    new: int
-    ready: int
 
 
 class Controller(ABC):
@@ -42,7 +34,7 @@ class ControllerRun(ABC):
         self.pods: list[int] = list(dict.fromkeys(pods))
         """Every pod that it has or may have."""
         self._numbers: Ints = np.array(self.pods, np.int64)
-        self.steps: list[Sync] = []
+        self.steps: list[RolloutStep] = []
         self.least_ready: int | None = None
 
     @property
@@ -92,7 +84,7 @@ class ControllerRun(ABC):
 
     def note(self, old: int, new: int, ready: int) -> None:
         """Remember the sizes after a write, and the ready pods among so many."""
-        self.steps.append(Sync(old, new, ready))
+        self.steps.append(RolloutStep(old=old, new=new, ready=ready))
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from models.objects.workload import Deployment
 from planner.audit.findings import change_of
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.plan import SpreadChange
-from planner.documents.rollout import BrokenConstraint, RolloutEnd, RolloutStep, WorkloadRollout
+from planner.documents.rollout import BrokenConstraint, RolloutEnd, WorkloadRollout
 from planner.problem.problem import Problem
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.controllers import ControllerRun
@@ -52,7 +52,7 @@ def _report(problem: Problem, owner: Rolling, draws: Sequence[Ended], place: int
         least_ready=min(least_ready),
         least_ready_median=median_low(least_ready),
         least_ready_best=max(least_ready),
-        steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
+        steps=tuple(told.steps),
         ends=tuple(_ends(problem, owner, draws, place)),
     )
 

@@ -13,7 +13,6 @@ from models import Cluster
 from models.objects.annotations import DELETION_COST
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, Workload
-from planner.simulation.scaledown.replica_groups import Open
 from planner.whatif.scaling import Replicas
 from planner.whatif.victims import tier
 
@@ -31,17 +30,17 @@ class Share:
 
     replicas: Replicas
     forced: tuple[Pod, ...]
-    open: Open
+    open: Replicas
 
     @classmethod
     def of(cls, replicas: Replicas) -> Share:
         """The pods of the last tier that has to give some are open; without annotations they all are."""
         if not replicas.going or not heeds_deletion_costs(replicas.controller):
-            return cls(replicas, (), Open(replicas.pods, replicas.going))
+            return cls(replicas, (), replicas)
         last = tier(replicas.victims[-1])
         forced = tuple(pod for pod in replicas.victims if tier(pod) < last)
         alike = tuple(pod for pod in replicas.pods if tier(pod) == last)
-        return cls(replicas, forced, Open(alike, replicas.going - len(forced)))
+        return cls(replicas, forced, Replicas(replicas.controller, alike, replicas.going - len(forced)))
 
     def costs(self, victims: Collection[str]) -> Iterator[tuple[Pod, int]]:
         """The deletion costs with which the controller takes these of the open pods."""

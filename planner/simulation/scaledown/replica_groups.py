@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,23 +19,11 @@ from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.state.state import State
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """Replicas of one controller of which so many go, in the order in which the controller takes them."""
-
-    pods: tuple[Pod, ...]
-    going: int
-
-    @property
-    def taken(self) -> tuple[Pod, ...]:
-        """What the controller takes of them."""
-        return self.pods[: self.going]
+from planner.whatif.scaling import Replicas
 
 
 def in_numbers(
-    problem: Problem, state: State, groups: Sequence[Open], templates: Sequence[Template]
+    problem: Problem, state: State, groups: Sequence[Replicas], templates: Sequence[Template]
 ) -> Removal:
     """The choice among the open replicas, all of which are in the state still."""
     rules = spread_counts.asked(problem, state, templates)
@@ -69,9 +56,9 @@ def _domains_of(found: spread_counts.AskedRule, nodes: Codes, kinds: Codes, temp
 
 
 def _replica_groups_of(
-    rows: Codes, group_of: Sequence[int], pods: Sequence[tuple[int, Pod]], groups: Sequence[Open]
+    rows: Codes, group_of: Sequence[int], pods: Sequence[tuple[int, Pod]], groups: Sequence[Replicas]
 ) -> tuple[ReplicaGroup, ...]:
-    taken = {pod.key for group in groups for pod in group.taken}
+    taken = {pod.key for group in groups for pod in group.victims}
     members: list[list[Pod]] = [[] for _ in rows]
     for replica_group, (_, pod) in zip(group_of, pods, strict=True):
         members[replica_group].append(pod)

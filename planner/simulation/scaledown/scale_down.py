@@ -35,7 +35,7 @@ from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 from planner.simulation.scaledown.deletion_costs import Share, annotated, heeds_deletion_costs
-from planner.simulation.scaledown.replica_groups import Open, in_numbers
+from planner.simulation.scaledown.replica_groups import in_numbers
 from planner.state.state import State
 from planner.whatif.autoscaling import overruled
 from planner.whatif.scaling import Replicas, scalable, surplus_of
@@ -179,7 +179,7 @@ class _VictimSearch:
         forced = tuple(pod for share in self._shares for pod in share.forced)
         groups = [share.open for share in self._shares]
         if not any(0 < group.going < len(group.pods) for group in groups):
-            victims = (*forced, *(pod for group in groups for pod in group.taken))
+            victims = (*forced, *(pod for group in groups for pod in group.victims))
             return _Solution(victims, tuple(self._only(victims)))
         from planner.cpsat.replica_groups import RemovalModel
 
@@ -268,7 +268,7 @@ def _scaled(target: _Target) -> plan.ScaledWorkload:
     )
 
 
-def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) -> Iterator[Pod]:
+def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Replicas]) -> Iterator[Pod]:
     """So many pods of every group, those that their controller would take first, first."""
     group_of = {
         pod.key: number
