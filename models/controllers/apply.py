@@ -26,9 +26,11 @@ ROLLED_OUT = tuple(dict.fromkeys(FIELDS.values()))
 
 
 def with_workload(snapshot: _S, changed: Workload) -> _S:
-    """The snapshot with a workload in place of the one of its kind and name."""
-    field, same = FIELDS[changed.kind], (changed.kind, changed.key)
-    items: Any = tuple(changed if (o.kind, o.key) == same else o for o in getattr(snapshot, field))
+    """The snapshot with a workload in place of the one of its API version, kind and name."""
+    field, same = FIELDS[changed.kind], (changed.api_version, changed.kind, changed.key)
+    items: Any = tuple(
+        changed if (old.api_version, old.kind, old.key) == same else old for old in getattr(snapshot, field)
+    )
     return replace(snapshot, **{field: items})
 
 
