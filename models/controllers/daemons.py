@@ -41,7 +41,15 @@ def pods_of_daemon_set(
             yield new_pod(template, owner, next(names), labels, _bound_to(spec, node.name))
 
 
-def _should_run(spec: PodSpec, node: Node) -> bool:
+def goes_on_running(owner: DaemonSet, node: Node) -> bool:
+    """Whether a pod that runs on a node stays there; a NoSchedule taint only keeps others from being made."""
+    template = usable(owner.spec.template)
+    if template is None or template.spec is None:
+        return False
+    return _should_run(_as_daemon(template.spec), node, effects=("NoExecute",))
+
+
+def _should_run(spec: PodSpec, node: Node, effects: Sequence[str] = ("NoSchedule", "NoExecute")) -> bool:
     if spec.node_name not in {None, "", node.name}:
         return False
     if not spec.node_selector.items() <= node.metadata.labels.items():
@@ -50,11 +58,11 @@ def _should_run(spec: PodSpec, node: Node) -> bool:
     required = affinity.required if affinity else None
     if required and not required.matches(node.metadata.labels, node.name):
         return False
-    return all(_tolerates(spec, taint) for taint in node.spec.taints)
+    return all(_tolerates(spec, taint) for taint in node.spec.taints if taint.effect in effects)
 
 
 def _tolerates(spec: PodSpec, taint: Taint) -> bool:
-    return taint.effect == "PreferNoSchedule" or any(item.tolerates(taint) for item in spec.tolerations)
+    return any(item.tolerates(taint) for item in spec.tolerations)
 
 
 def _as_daemon(spec: PodSpec) -> PodSpec:

@@ -59,13 +59,18 @@ class Endings:
         """Whether nothing says that a node is not ready."""
         return node not in self._not_ready
 
+    def why_not_started(self, pod: Pod, node: int) -> str:
+        """Why a pod that has got this node does not start, if so."""
+        state = self._not_ready.get(node)
+        return "" if state is None else f"{pod.name} does not start: node {self._nodes[node].name} {state}"
+
     def why_not(self, number: int) -> NoEnd | None:
         """Why a pod would stay Terminating, if so."""
         pod, node = self._pods[number], int(self._node_of[number])
         state = self._not_ready.get(node)
         if state is not None and pod.spec.termination_grace_period_seconds > 0:
             words = (
-                f"node {self._nodes[node].name} {state}: no kubelet ends pods there, so an evicted pod stays "
+                f"node {self._nodes[node].name} {state}: no kubelet ends pods there, so a deleted pod stays "
                 "Terminating until the node is back or deleted"
             )
             return NoEnd("NodeNotReady", NOT_READY, words)

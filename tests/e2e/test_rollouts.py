@@ -16,7 +16,7 @@ from planner.documents.rollout import Rollout, WorkloadRollout
 from planner.simulation.rollout import rollout
 from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
 from tests.e2e.generated import cleared, static
-from tests.e2e.manifests import ZONE, node, spread, workload
+from tests.e2e.manifests import HOSTNAME, ZONE, node, spread, workload
 
 #: So many are drawn: `ROLLOUTS=60 make e2e E2E=tests/e2e/test_rollouts.py`, some twelve seconds each, from
 #: `ROLLOUT_SEED` on where one is to be looked at again.
@@ -252,6 +252,48 @@ def test_a_pod_that_is_terminating_before(
     (after,) = live.pods("-l", "app=filler")
     assert (after["metadata"]["uid"] == uids["filler"]) is stays
     assert (_row(foreseen, filler).least_ready == 1) is stays
+
+
+_EVERYWHERE: Manifest = {"tolerations": [{"operator": "Exists"}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "more"),
+    [
+        ("DaemonSet", {}, {}),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}, {}),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}, _EVERYWHERE),
+        ("StatefulSet", {"podManagementPolicy": "Parallel"}, {}),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, {}),
+    ],
+)
+def test_a_node_that_is_lost(live: ControlPlane, kind: str, spec: Manifest, more: Manifest) -> None:
+    """Its pod is told to go and stays: as many pods are rolled out elsewhere as was said before."""
+    live.create(*(node(f"n{zone}", zone=zone) for zone in "abc"))
+    apart = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "web"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    before = workload("web", 3, kind=kind, terminationGracePeriodSeconds=30, affinity=affinity, **more)
+    before["spec"] |= spec
+    if kind == "DaemonSet":
+        del before["spec"]["replicas"]
+    live.create(before)
+    (lost,) = (pod for pod in live.at_rest(3) if pod["spec"]["nodeName"] == "nc")
+    live.kubectl("annotate", "pod", lost["metadata"]["name"], "stand-in/linger=100000")
+    for effect in ("NoSchedule", "NoExecute"):
+        live.kubectl("taint", "node", "nc", f"node.kubernetes.io/unreachable:{effect}")
+    unready = json.dumps({"status": {"conditions": [{"type": "Ready", "status": "False"}]}})
+    patched = ("patch", "pod", lost["metadata"]["name"], "--subresource=status", "-p", unready)
+    live.kubectl(*patched)
+    after = json.loads(json.dumps(before))
+    after["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "200m"
+    dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))
+    foreseen = rollout(Cluster.from_objects(dump["items"]), Cluster.from_objects([after], partial=True))
+    live.kubectl("apply", "-f", "-", given=json.dumps(after))
+    static(live)
+    requests = [pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] for pod in live.pods()]
+    row = _row(foreseen, after)
+    assert (row.steps[-1].new if row.steps else 0) == requests.count("200m")
+    assert row.completes is (requests.count("200m") == (2 if kind == "DaemonSet" and not more else 3))
 
 
 @pytest.mark.skipif(not _CASES, reason="ROLLOUTS=N says how many are drawn")

@@ -156,6 +156,20 @@ class ClusterSimulation:
         """What holds the room of a pod that was told to go."""
         return self._doubles[pod]
 
+    def why_not_started(self, pod: int) -> str:
+        """Why a pod that has a node does not start, if so."""
+        node = int(self.scheduler.state.node_of[pod])
+        return self.problem.endings.why_not_started(self.problem.pods[pod], node)
+
+    def why_not_ended(self, pod: int) -> str:
+        """Why a pod that was told to go stays, if so."""
+        found = self.problem.endings.why_not(pod)
+        return "" if found is None else f"{self.problem.pods[pod].name} does not end: {found.words}"
+
+    def original_of(self, double: int) -> int:
+        """The pod whose room it holds."""
+        return self._originals[double]
+
     def any_leaving(self, pods: Iterable[int]) -> bool:
         """Whether one of some pods was told to go and has not ended."""
         return bool(self.leaving) and any(map(self.is_leaving, pods))

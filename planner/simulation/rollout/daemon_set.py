@@ -6,7 +6,7 @@ ready itself; else the old one goes, as many as maxUnavailable allows, and pods 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from models.objects.share import pods_of_share
@@ -24,14 +24,17 @@ class DaemonSetRun(PodRun):
         old: Mapping[str, int],
         new: Mapping[str, int],
         terminating: Mapping[str, Sequence[int]],
+        closed: Collection[str] = (),
     ) -> None:
         """For every node the pod that runs there, and for every node to be served the wanted one.
 
-        `terminating` are the pods of each node that were told to go before this begins.
+        `terminating` are the pods of each node that were told to go before this begins.  A `closed` node has
+        a pod of the old revision, which goes in its turn, and gets no other one.
         """
         pods, ending = [*old.values(), *new.values()], chain.from_iterable(terminating.values())
         super().__init__(pods, ending, owner.spec.min_ready_seconds)
         self.owner, self.old, self.new, self._ending_on = owner, old, new, terminating
+        self._closed = closed
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """Pods for nodes without one, away with those of nodes not to be served; then old ones go."""
@@ -70,16 +73,26 @@ class DaemonSetRun(PodRun):
                 simulation, node
             ):
                 due.made.append(pod)
-        due.gone += [pod for node, pod in self.old.items() if node not in self.new and simulation.alive[pod]]
+        unwanted = self.old.keys() - self.new.keys() - {*self._closed}
+        due.gone += [pod for node, pod in self.old.items() if node in unwanted and simulation.alive[pod]]
 
     def _may_come(self, simulation: ClusterSimulation, node: str) -> bool:
         """Whether the pod of a node has ended; with maxSurge that is not waited for."""
+        return bool(self._surge) or not self._is_occupied(simulation, node)
+
+    def _is_occupied(self, simulation: ClusterSimulation, node: str) -> bool:
+        """Whether a node has a pod, if only one that was told to go and has not ended."""
+        there = any(pod is not None for pod in self._of(simulation, node))
         former = [pod for pod in (self.old.get(node), self.new.get(node)) if pod is not None]
-        return bool(self._surge) or not simulation.any_leaving([*former, *self._ending_on.get(node, ())])
+        return there or simulation.any_leaving([*former, *self._ending_on.get(node, ())])
 
     def _in_any_order(self, simulation: ClusterSimulation) -> list[str]:
-        """The nodes to be served; the controller has them in a map, and goes through it as it comes."""
-        nodes = list(self.new)
+        """The nodes to be served, and others as long as they have pods that have not ended.
+
+        The controller has them in a map, and goes through it as it comes.
+        """
+        others = {**self.old, **self._ending_on}.keys() - self.new.keys()
+        nodes = [*self.new, *(node for node in sorted(others) if self._is_occupied(simulation, node))]
         simulation.shuffle(nodes)
         return nodes
 
@@ -96,8 +109,8 @@ class DaemonSetRun(PodRun):
             self._in_place(simulation, due, unavailable)
 
     def _in_place(self, simulation: ClusterSimulation, due: Due, unavailable: int) -> None:
-        left = unavailable - sum(not self._is_available(simulation, node) for node in self.new)
         pairs = {node: self._of(simulation, node) for node in self._in_any_order(simulation)}
+        left = unavailable - sum(not self._is_available(simulation, node) for node in pairs)
         due.gone += [old for _, old in _outdated(simulation, pairs, left)]
 
     def _with_surge(self, simulation: ClusterSimulation, due: Due, surge: int) -> None:
@@ -105,7 +118,8 @@ class DaemonSetRun(PodRun):
         pairs = {node: self._of(simulation, node) for node in self._in_any_order(simulation)}
         both = [(old, new) for old, new in pairs.values() if old is not None and new is not None]
         left = surge - sum(not simulation.available[new] for _, new in both)
-        due.made += [self.new[node] for node, _ in _outdated(simulation, pairs, left)]
+        served = {node: pair for node, pair in pairs.items() if node in self.new}
+        due.made += [self.new[node] for node, _ in _outdated(simulation, served, left)]
         due.gone += [old for old, new in both if simulation.available[new] or not simulation.ready[old]]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from models.controllers.daemons import pods_of_daemon_set
+from models.controllers.daemons import goes_on_running, pods_of_daemon_set
 from models.controllers.jobs import pods_of_job, succeeded_of
 from models.controllers.owners import ByController, is_live
 from models.controllers.replicas import newest_of, stand_in_replica_set
@@ -236,6 +236,14 @@ def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, sl
     there = {pod.node_name or "": pod for pod in known.pods.of(item) if is_live(pod)}
     old_ones = _of_old_revisions(item, before, there.values())
     wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
+    closed = {
+        node.name
+        for node in known.nodes
+        if node.name in there and node.name not in wanted and goes_on_running(item, node)
+    }
+    # Of the newest revision there they just go on.
+    closed -= (current := {node for node in closed if there[node].key not in old_ones})
+    there = {node: pod for node, pod in there.items() if node not in current}
     nodes = [node for node in wanted if node not in there or there[node].key in old_ones]
     fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
     ending = defaultdict[str, list[str]](list)
@@ -247,7 +255,7 @@ def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, sl
         new = {node: index[key] for node, key in fresh.items()}
         kept = {node: pod for node, pod in old.items() if node in wanted and node not in new}
         terminating = {node: [index[key] for key in keys] for node, keys in ending.items()}
-        return DaemonSetRun(item, old, kept | new, terminating)
+        return DaemonSetRun(item, old, kept | new, terminating, sorted(closed))
 
     return Maker(item, run)
 

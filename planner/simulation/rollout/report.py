@@ -67,13 +67,17 @@ def _deadline(owner: Rolling) -> int | None:
 
 
 def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
-    """Why the first of its pods that wait has no node; or why one could not be made, or does not start."""
+    """Why the first of its pods that wait has no node; or why one could not be made, start or end."""
     mine = set(run.pods)
     waiting = (
         simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages and pod in mine
     )
     refused = (line for pod, line in simulation.refusals.items() if pod in mine)
-    return next(chain(waiting, refused, _start_failures(simulation, run)), "")
+    unstarted = (simulation.why_not_started(pod) for pod in simulation.starting if pod in mine)
+    watched = (pod for controller in run.controllers for pod in controller.watched)
+    endless = (simulation.why_not_ended(pod) for pod in watched if simulation.is_leaving(pod))
+    lines = chain(waiting, refused, _start_failures(simulation, run), unstarted, endless)
+    return next(filter(None, lines), "")
 
 
 def _start_failures(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[str]:

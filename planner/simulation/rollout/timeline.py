@@ -109,13 +109,14 @@ class Timeline:
                 self._wake(controller)
 
     def _have_started(self, pod: int) -> None:
-        """Have a pod that has a node become ready in time, unless it is gone by then."""
+        """Have a pod that has a node become ready in time, unless it is gone or no kubelet starts it."""
 
         def start() -> None:
             if pod in self._simulation.starting:
                 self._simulation.become_ready(pod)
 
-        self._after(self._pace.start(self._simulation.now), start)
+        if not self._simulation.why_not_started(pod):
+            self._after(self._pace.start(self._simulation.now), start)
 
     def _prove(self, pod: int) -> None:
         """Have a ready pod become available in time, unless it is gone by then."""
@@ -138,13 +139,14 @@ class Timeline:
         self._after(wait, done)
 
     def _have_ended(self, double: int) -> None:
-        """Have a pod that was told to go end in time."""
+        """Have a pod that was told to go end in time, unless nothing ends it."""
 
         def end() -> None:
             if double in self._simulation.leaving:
                 self._simulation.end(double)
 
-        self._after(self._pace.end(self._simulation.now), end)
+        if not self._simulation.why_not_ended(self._simulation.original_of(double)):
+            self._after(self._pace.end(self._simulation.now), end)
 
     def _wake(self, controller: Controller, later: float = 0.0) -> None:
         """Let a controller reconcile soon, if it is not about to anyway."""
