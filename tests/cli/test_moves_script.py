@@ -10,6 +10,7 @@ import pytest
 #: kubectl, as far as it is needed here: every call is noted, nodes and pods are those in files.
 _KUBECTL = """#!/bin/sh
 printf '%s\\n' "$*" >>"$FOLDER/calls"
+case " $* " in *" ${FAILING:-nothing} "*) exit 1 ;; esac
 case "$*" in
 *' get nodes '*) cat "$FOLDER/nodes" ;;
 *' get ReplicaSet/web '*) cat "$FOLDER/refusal" 2>/dev/null ;;
@@ -26,10 +27,13 @@ wave 1
 _NODES = {"n1": "1||", "n2": "2||", "old": "3|true|"}
 
 
-def run_part(folder: Path, move: str, ends: str, pods: str = "", **nodes: str) -> tuple[int, str, str]:
+def run_part(
+    folder: Path, move: str, ends: str, pods: str = "", failing: str = "", **nodes: str
+) -> tuple[int, str, str]:
     """Run some lines with all that a script of moves has; the exit code, both streams and the calls.
 
-    A node is `RESOURCE VERSION|CORDONED|FOR WHICH POD`, with `gone` not there.
+    A node is `RESOURCE VERSION|CORDONED|FOR WHICH POD`, with `gone` not there. Calls with words that are
+    `failing` fail.
     """
     parts = ("frame", "ending", "pins", "cordons", "moves")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
@@ -42,7 +46,7 @@ def run_part(folder: Path, move: str, ends: str, pods: str = "", **nodes: str) -
     (folder / "pods").write_text(pods)
     begins = f"plan() {{ {_PLAN}\n{move}\n}}; PLAN=$(plan); NAMESPACES=shop TOLD_WAVE=0 SETS=''"
     script.write_text("\n".join(("set -u", "AGAIN='planner again'", *texts, begins, ends)))
-    words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl)}
+    words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl), "FAILING": failing}
     words["PATH"] = f"{folder}:{os.environ['PATH']}"
     ended = subprocess.run(["sh", str(script)], env=words, capture_output=True, text=True, check=False)
     return ended.returncode, ended.stdout + ended.stderr, (folder / "calls").read_text()
@@ -123,6 +127,19 @@ def test_a_replacement_that_lands_elsewhere_is_not_said_to_have_no_node(tmp_path
     assert code == 1
     assert "shop/web-2 has landed on old, planned was n1" in words
     assert "has no node" not in words
+
+
+@pytest.mark.parametrize("failing", ["get ReplicaSet/web", "get deployment web"])
+def test_nothing_is_pinned_while_it_is_not_known_whether_a_deployment_is_above(
+    tmp_path: Path, failing: str
+) -> None:
+    """One failed look was taken for no Deployment: it was not paused, and rolled all of its pods out."""
+    (tmp_path / "refusal").write_text('web|{"nodeAffinity":{}}')
+    move = "move shop web-1 u1 old ReplicaSet/web n1 '[]'"
+    _, _, calls = run_part(tmp_path, move, _LOOK_AND_ACT, row("web-1", "old", "u1"), failing)
+    assert f" {failing} " in calls
+    assert "patch" not in calls
+    assert calls.count("/eviction") == 1  # in which the API server is only asked
 
 
 _LOG = 'E1125 13:51:23.614852    7447 memcache.go:265] "Unhandled Error" err="connection refused"'

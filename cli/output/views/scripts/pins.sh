@@ -13,18 +13,20 @@ is_pinned() {
     printf '%s\n' "$PINNED" | grep -qxF "$1|$2"
 }
 
-# One pod's replacement goes where it shall: NAMESPACE KIND/NAME POD PATCH
+# One pod's replacement goes where it shall: NAMESPACE KIND/NAME POD PATCH.  False when the controller, or the
+# Deployment above it, cannot be read just now: one that is not paused would roll out.
 pin() {
     if is_pinned "$1" "$2"; then return 0; fi
     if [ -n "$DRY_RUN" ]; then
         patch "$2" -n "$1" --type=json -p "$4" >/dev/null || stop "$2 in $1 cannot be pinned; nothing was changed"
         return 0
     fi
-    was=$(k get "$2" -n "$1" -o 'jsonpath={.spec.template.spec.affinity}') || return 1
-    above=$(k get "$2" -n "$1" -o "jsonpath={.metadata.ownerReferences[?(@.kind=='Deployment')].name}")
-    resume=''
-    if [ -n "$above" ] && [ "$(k get deployment "$above" -n "$1" -o 'jsonpath={.spec.paused}')" != true ]; then
-        resume=$above
+    line="{.metadata.ownerReferences[?(@.kind=='Deployment')].name}|{.spec.template.spec.affinity}"
+    found=$(k get "$2" -n "$1" -o "jsonpath=$line") || return 1
+    was=${found#*|} resume=${found%%|*}
+    if [ -n "$resume" ]; then
+        paused=$(k get deployment "$resume" -n "$1" -o 'jsonpath={.spec.paused}') || return 1
+        [ "$paused" != true ] || resume=''
     fi
     PINNED="$PINNED$1|$2
 "

@@ -48,7 +48,8 @@ check_room() {
     while IFS='|' read -r node planned; do
         [ -n "$node" ] || continue
         now=$(k get pods -A --field-selector="spec.nodeName=$node,status.phase!=Succeeded,status.phase!=Failed" \
-            -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {end}')
+            -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {end}' 2>&1) ||
+            refuse "the pods of $node cannot be read: $(one_line "$now")"
         for pod in $now; do
             case " $planned " in *" $pod "*) ;; *) stop "$pod is on $node now; nothing was changed" ;; esac
         done
@@ -69,6 +70,16 @@ look_at() {
     GATES=${found%%|*} found=${found#*|}
     ENDING=''
     case $found in '' | '|'*) ;; *) ENDING="$1|$2|$UID_NOW|$NOW_ON|${found#*|}" ;; esac
+}
+
+# As look_at, and again while it cannot be read: what was read of another pod says nothing.
+look_patiently() {
+    waited=0
+    until look_at "$1" "$2"; do
+        [ "$waited" -lt "$TIMEOUT" ] || give_up "$1" "$2"
+        sleep 1
+        waited=$((waited + 1))
+    done
 }
 
 give_up() {
@@ -94,8 +105,8 @@ await_pod() {
 
 # Narrows the affinity of a held pod to its node and takes the gates off, in one patch: NAMESPACE POD UID NODE PATCH
 do_open() {
-    look_at "$1" "$2" || :
-    if [ -n "${GATES-}" ]; then
+    look_patiently "$1" "$2"
+    if [ -n "$GATES" ]; then
         patch pod "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "the gates of $1/$2 could not be taken off"
     fi
     [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4"
@@ -103,8 +114,8 @@ do_open() {
 
 # Posts a Binding: NAMESPACE POD UID NODE
 do_bind() {
-    look_at "$1" "$2" || :
-    if [ -z "${NOW_ON-}" ]; then
+    look_patiently "$1" "$2"
+    if [ -z "$NOW_ON" ]; then
         printf '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"%s","namespace":"%s","uid":"%s"},"target":{"apiVersion":"v1","kind":"Node","name":"%s"}}' \
             "$2" "$1" "$3" "$4" |
             k_given create --raw "/api/v1/namespaces/$1/pods/$2/binding${DRY_RUN:+?dryRun=All}" -f - >/dev/null 2>&1 ||
@@ -123,8 +134,7 @@ do_evict() {
             if [ -n "$ENDING" ]; then
                 if [ -n "$DRY_RUN" ] || ! are_ending; then return 0; fi
                 waited=0
-            elif evict "$1" "$2" "$3" "only ask"; then
-                pin "$1" "$4" "$2" "$5"
+            elif evict "$1" "$2" "$3" "only ask" && pin "$1" "$4" "$2" "$5"; then
                 if [ -n "$DRY_RUN" ]; then return 0; fi
                 evict "$1" "$2" "$3" || :
             fi
@@ -146,13 +156,16 @@ new_on() {
 
 # One more new pod of a controller comes to a node: NAMESPACE OWNER NODE HOW-MANY-THEN PATCH
 do_replace() {
-    waited=0
+    waited=0 narrowed=''
     [ -z "$DRY_RUN" ] || return 0
-    while [ "$(new_on "$1" "$2" "$3")" -lt "$4" ]; do
-        if [ "$waited" -eq 0 ]; then
-            pin "$1" "$2" "" "$5"
-            k patch "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "$2 in $1 could not be pinned"
-            let_go_of_waiting "$1" "$2" 1
+    while :; do
+        if there=$(new_on "$1" "$2" "$3"); then
+            [ "$there" -lt "$4" ] || return 0
+            if [ -z "$narrowed" ] && pin "$1" "$2" "" "$5"; then
+                k patch "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "$2 in $1 could not be pinned"
+                let_go_of_waiting "$1" "$2" 1
+                narrowed=yes
+            fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || stop "no new pod of $2 in $1 has come to $3 within $TIMEOUT seconds"
         sleep 1

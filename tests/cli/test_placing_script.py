@@ -1,0 +1,82 @@
+"""What scripts of placements do where the cluster cannot be read for a moment."""
+
+import os
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+#: kubectl, as far as it is needed here: every call is noted, and the first one with some words fails.
+_KUBECTL = """#!/bin/sh
+printf '%s\\n' "$*" >>"$FOLDER/calls"
+case " $* " in
+*" $FAILING "*) mkdir "$FOLDER/failed" 2>/dev/null && echo "connection refused" >&2 && exit 1 ;;
+esac
+done_before() { grep -q "$1" "$FOLDER/calls"; }
+case "$*" in
+*' get pods '*) done_before 'patch ReplicaSet/web' && echo 'P|shop|u2|web-2|n1|||ReplicaSet/web' ;;
+*' get pod '*) done_before /binding && echo 'u1|n1||||' || echo 'u1|||||' ;;
+*' get ReplicaSet/web '*) echo 'web|{}' ;;
+esac
+exit 0
+"""
+
+
+def run_part(folder: Path, ends: str, failing: str) -> tuple[int, str, list[str]]:
+    """Run some lines with all that a script of placements has; the exit code, both streams and the calls."""
+    parts = ("frame", "ending", "pins", "placing")
+    texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
+    kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
+    for path, text in ((kubectl, _KUBECTL), (sleep, "#!/bin/sh\n")):
+        path.write_text(text)
+        path.chmod(0o755)
+    begins = "AGAIN='planner again' PLAN='' NAMESPACES=shop TROUBLE='' DONE=0 STEPS=1"
+    script.write_text("\n".join(("set -u", *texts, begins, ends)))
+    words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl), "FAILING": failing}
+    words["PATH"] = f"{folder}:{os.environ['PATH']}"
+    ended = subprocess.run(["sh", str(script)], env=words, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr, (folder / "calls").read_text().splitlines()
+
+
+def place_of(calls: list[str], words: str) -> int:
+    """The first call with these words."""
+    return next(place for place, call in enumerate(calls) if words in call)
+
+
+@pytest.mark.parametrize("failing", ["get pods", "get ReplicaSet/web", "get deployment web"])
+def test_a_replacement_is_waited_for_although_a_look_fails(tmp_path: Path, failing: str) -> None:
+    """A failed look was taken for a pod that has come; and where it was the Deployment's, it rolled out."""
+    ends = "do_replace shop ReplicaSet/web n1 1 '[]'; echo come"
+    code, words, calls = run_part(tmp_path, ends, failing)
+    assert (code, "come" in words.splitlines()) == (0, True)
+    assert place_of(calls, "patch deployment web") < place_of(
+        calls, "patch ReplicaSet/web -n shop --type=json"
+    )
+
+
+def test_no_pod_goes_before_its_controller_is_pinned(tmp_path: Path) -> None:
+    """The look at the controller failed, the pod was evicted, and its replacement could take the room."""
+    ends = "TIMEOUT=2; do_evict shop web-1 u1 ReplicaSet/web '[]'"
+    code, _, calls = run_part(tmp_path, ends, "get ReplicaSet/web")
+    assert code == 1
+    pinned = place_of(calls, "patch ReplicaSet/web -n shop --type=json")
+    assert sum("/eviction" in call for call in calls[:pinned]) == 2  # in which the API server is only asked
+
+
+def test_a_pod_is_bound_although_a_look_fails(tmp_path: Path) -> None:
+    """What had been read of the pod before was taken for this one: it is on its node, so nothing was done."""
+    ends = "look_at shop before; NOW_ON=n9; do_bind shop web-1 u1 n1; echo bound"
+    code, words, calls = run_part(tmp_path, ends, "get pod web-1")
+    assert (code, words) == (0, "bound\n")
+    assert place_of(calls, "/pods/web-1/binding")
+
+
+def test_nothing_is_bound_to_a_node_that_cannot_be_read(tmp_path: Path) -> None:
+    """No scheduler is asked whether there is room, and a failed look was taken for an empty node."""
+    ends = "rows() { echo 'n1|shop/old'; }; check_room; echo ok"
+    code, words, _ = run_part(tmp_path, ends, "get pods")
+    assert (code, words) == (
+        2,
+        "refused, nothing was changed: the pods of n1 cannot be read: connection refused\n",
+    )
