@@ -72,9 +72,9 @@ put_back_more() {
 # What a node still holds that does not go with it.
 left_on() {
     by='.metadata.ownerReferences[?(@.controller==true)].kind'
-    k get pods -A --field-selector="spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" \
-        -o "jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{$by}{'\n'}{end}" |
-        awk -F'|' 'NF && $2 != "DaemonSet" && $2 != "Node" { print $1 }'
+    on_it=$(k get pods -A --field-selector="spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" \
+        -o "jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{$by}{'\n'}{end}") || return 1
+    printf '%s\n' "$on_it" | awk -F'|' 'NF && $2 != "DaemonSet" && $2 != "Node" { print $1 }'
 }
 
 # Sets EMPTY to the nodes that are cordoned and empty: all of the plan that are still there.
