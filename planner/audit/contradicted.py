@@ -1,8 +1,9 @@
 """Pending pods of which kube-scheduler says something else than is found here.
 
 The line in a pod's condition PodScheduled is compared with the one for the cluster as it was read: whether
-any node fits, and the reasons that are told, not how many nodes each is told of.  Left out are pods that are
-promised a node, lines about another number of nodes, and suppositions.
+any node fits, and the reasons that are told, not how many nodes each is told of.  Of nodes that are undecided
+here it may say anything.  Left out are pods that are promised a node, lines about another number of nodes,
+and suppositions.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from models.objects.pod import Pod
+from planner.constraints.dynamic_resources import UNDECIDED
 from planner.documents.plan import PendingReason
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
@@ -72,7 +74,11 @@ def _explains(scheduler: Scheduler, pod: int, line: str) -> bool:
     if diagnosis.refusal is None and bool((diagnosis.first < 0).any()):
         return framework.waits_for(template) is not None or framework.bind_failure(template) is not None
     found = _LINE.match(diagnosis.message())
-    return found is None or _kinds(said["reasons"]) == _kinds(found["reasons"])
+    if found is None:
+        return True
+    here, there = _kinds(found["reasons"]), _kinds(said["reasons"])
+    undecided = {kind for kind in here if kind.startswith(UNDECIDED)}
+    return here - undecided <= there if undecided else here == there
 
 
 def _kinds(reasons: str) -> set[str]:

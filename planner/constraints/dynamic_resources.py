@@ -31,6 +31,8 @@ _TOO_MANY = (
     'ResourceClaim.resource.k8s.io "{claim.metadata.name}" is invalid: '
     f"status.reservedFor: Too many: {MOST_RESERVATIONS + 1}: must have at most {MOST_RESERVATIONS} items"
 )
+#: What begins the reason for a node that is neither taken nor called unfit.
+UNDECIDED = "undecided: "
 _AWAY, _UNDECIDED, _FULL = 1, 2, 3
 
 
@@ -137,7 +139,7 @@ class DynamicResources(Filter, Score):
         if code == _FULL:
             reason = f"resourceclaim is reserved for {MOST_RESERVATIONS} pods, and takes no more"
             return Verdict((reason,), unresolvable=True)
-        return Verdict((f"undecided: {self._unknown(template)}",), unresolvable=True)
+        return Verdict((f"{UNDECIDED}{self._unknown(template)}",), unresolvable=True)
 
     def _unknown(self, template: Template) -> str:
         """What would have to be known to judge a node."""

@@ -62,3 +62,25 @@ def test_releases_name_taints_differently() -> None:
     for line in (TAINTS, "2 node(s) had untolerated taint(s)"):
         found = cluster(*nodes, pending(f"0/2 nodes are available: {line}."))
         assert not simulate(found).contradicted
+
+
+@pytest.mark.parametrize(
+    ("reasons", "contradicts"),
+    [
+        ("1 node(s) were unschedulable, 2 cannot allocate all claims", 0),
+        ("1 cannot allocate all claims, 1 node(s) were unschedulable, 1 timed out", 0),
+        ("3 Insufficient cpu", 1),
+    ],
+)
+def test_nothing_contradicts_what_is_left_undecided(reasons: str, contradicts: int) -> None:
+    """All devices are in use, which is not judged here: that was told to be another configuration."""
+    line = f"0/3 nodes are available: {reasons}. preemption: x."
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    meta = {"name": "gpu", "namespace": "default", "uid": "c"}
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": meta, "spec": spec}
+    kind = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
+    nodes = [node("n1"), node("n2"), node("n3", cordoned=True)]
+    uses = [{"name": "g", "resourceClaimName": "gpu"}]
+    found = simulate(cluster(*nodes, kind, claim, pending(line, resourceClaims=uses)))
+    assert "2 undecided: ResourceClaim default/gpu is not allocated yet" in found.decisions[0].message
+    assert len(found.contradicted) == contradicts
