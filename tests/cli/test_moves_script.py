@@ -68,6 +68,9 @@ _LOOK_AND_ACT = "look && act"
         ("n1", {"n1": "1|true|"}, "n1"),
         ("n1", {"n1": "gone"}, "n1"),
         ("n1", {"n1": "1|true|shop/other"}, ""),
+        ("n1", {"n1": "1|||node.kubernetes.io/not-ready"}, "n1"),
+        ("n1", {"n1": "1|||node.kubernetes.io/disk-pressure other node.kubernetes.io/unreachable"}, "n1"),
+        ("n1", {"n1": "1|||example.com/not-ready"}, ""),
         ("@1", {"n1": "1|true|"}, ""),
         ("@1", {"n1": "1|true|", "n2": "2|true|"}, "n1 and 1 more"),
         ("n1,n2", {"n1": "1|true|", "n2": "2|true|"}, "n1 and 1 more"),
@@ -76,7 +79,7 @@ _LOOK_AND_ACT = "look && act"
 def test_no_pod_goes_whose_replacement_has_no_node_any_more(
     tmp_path: Path, to: str, nodes: dict[str, str], told: str, held: str
 ) -> None:
-    """What went wrong: other nodes were cordoned, the pod was evicted, and nothing could land anywhere.
+    """What went wrong: other nodes were cordoned or lost, the pod was evicted, and could land nowhere.
 
     A node that the script itself has cordoned for another move opens again; of several nodes one is enough.
     """
@@ -85,8 +88,8 @@ def test_no_pod_goes_whose_replacement_has_no_node_any_more(
     if told:
         assert code == 1
         assert (
-            f"stopped: shop/web-1 stays where it is: no pod may land on {told} any more, cordoned or gone "
-            "since the plan was made; plan again: planner again" in words
+            f"stopped: shop/web-1 stays where it is: no pod may land on {told} any more, cordoned, not ready "
+            "or gone since the plan was made; plan again: planner again" in words
         )
     assert ("/eviction" in calls) == (not told)
     assert ("patch" in calls) == (not told and bool(held))

@@ -11,9 +11,10 @@ is_cordoned() {
     printf '%s\n' "$CORDONED" | grep -qxF "$1"
 }
 
-# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD
+# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD|KEYS OF TAINTS
 read_cordons() {
     line='{.metadata.name}|{.metadata.resourceVersion}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
+    line="$line|{.spec.taints[*].key}"
     k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}"
 }
 

@@ -309,8 +309,8 @@ $STATE
 END
 }
 
-# Before a pod goes: its replacement may land on a node that another user has not cordoned since the plan was
-# made, or it would wait for ever: NAMESPACE/POD TO.  False when the nodes cannot be read just now.
+# Before a pod goes: its replacement may land on a node that is ready and that another user has not cordoned
+# since the plan was made, or it would wait for ever: NAMESPACE/POD TO.  False when the nodes cannot be read just now.
 check_target() {
     [ -n "$NODES" ] || NODES=$(read_cordons 2>&1) || {
         TROUBLE=$(one_line "$NODES") NODES=''
@@ -319,14 +319,14 @@ check_target() {
     closed=$(printf '%s\n' "$SETS" "$PLAN" "---" "$NODES" | awk -F'|' -v to="$2" '
         $1 == "---" { listed = 1; next }
         !listed { if ($1 == "S" && $2 == to) { set = 1; n = split($3, names, " ") } next }
-        { takes[$1] = $3 != "true" || $4 != "" }
+        { takes[$1] = ($3 != "true" || $4 != "") && $5 !~ /node.kubernetes.io.(not-ready|unreachable)/ }
         END {
             if (!set) n = split(to, names, ",")
             for (i = 1; i <= n; i++) if (takes[names[i]]) exit
             if (n) print names[1] (n > 1 ? " and " n - 1 " more" : "")
         }')
     [ -z "$closed" ] ||
-        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, cordoned or gone since the plan was made"
+        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, cordoned, not ready or gone since the plan was made"
 }
 
 # A replacement has its pin, and one that was made without it is made once more; or wrong nodes are
