@@ -30,7 +30,7 @@ from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.documents.words import are, counted
 from planner.eviction.protections import protections_of, unmodelled
-from planner.problem.nodes import Codes
+from planner.problem.nodes import Codes, refuse_no_nodes
 from planner.proof import consolidation_effort as effort
 from planner.proof.clock import Clock
 from planner.proof.effort import WORK_PER_SECOND
@@ -61,6 +61,7 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     left without a node when any one domain of that key is lost, and kube-scheduler places the others.
     By evictions alone, unless `pins` lets replacements be pinned.  `curve` adds what fewer moves achieve.
     """
+    refuse_no_nodes(cluster.nodes)
     thousandths = _thousandths(reserve)
     question = ConsolidationQuestion(cluster, prices, price_label, choice or NodeChoice())
     _check(cluster, question.choice)
@@ -282,7 +283,7 @@ def _thousandths(reserve: float) -> int:
 def _check(cluster: Cluster, choice: NodeChoice) -> None:
     """All nodes of a choice are there."""
     for name in sorted((choice.keep | choice.named) - {node.name for node in cluster.nodes}):
-        raise InputError([f"there is no node {name}"])
+        raise InputError([f"there is no node {name} in the cluster"])
 
 
 def _nodes(found: CarriedOut) -> int:

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from models.errors import InputError
 from models.objects.affinity import Taint
 from models.objects.node import Node
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -28,6 +29,12 @@ V = TypeVar("V")
 _FAR = 1 << 62
 
 HOSTNAME = "kubernetes.io/hostname"
+
+
+def refuse_no_nodes(nodes: Sequence[Node]) -> None:
+    """For questions about pods that run: without nodes none does, and no constraint could be broken."""
+    if not nodes:
+        raise InputError(["there are no nodes to count pods on; `kubectl get nodes,pods -A` has both"])
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from planner.eviction.protections import HARD, SOFT, protections_of, unmodelled
 from planner.landing.landing import NO_PINS, PinPolicy
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import refuse_no_nodes
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
 from planner.proof.clock import Clock
@@ -142,6 +143,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     `explain` adds why something stays broken, and changes that would help, each tried out.
     With the `clock` of an enclosing plan `time_limit` says only how much work may be done.
     """
+    refuse_no_nodes(cluster.nodes)
     whole = Clock(time_limit, stop_event) if clock is None else clock
     problem, scope = Problem(cluster), choice or MoveScope()
     protections, left_alone = protections_of(cluster), scope.left_alone(problem)

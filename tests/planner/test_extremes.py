@@ -1,9 +1,11 @@
 """Clusters at the edge of what can be written down: nothing in them, no room, absurd numbers."""
 
+from collections.abc import Callable
+
 import pytest
 
-from models import InputError
-from planner import check, simulate
+from models import Cluster, InputError
+from planner import check, consolidate, rebalance, simulate
 from planner.problem.problem import Problem
 from planner.state.state import State
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, profile, scheduler, spread, term
@@ -29,8 +31,16 @@ def test_pods_without_nodes() -> None:
     ]
     found = simulate(cluster(*pods), verbose=True)
     assert [decision.node for decision in found.decisions] == [None] * 4
-    with pytest.raises(InputError, match="no nodes"):
-        check(cluster(*pods))
+
+
+@pytest.mark.parametrize("ask", [check, rebalance, consolidate])
+def test_no_nodes_is_no_answer(ask: Callable[[Cluster], object]) -> None:
+    """What went wrong: of `kubectl get all -A`, which has no nodes, rebalance said that it is balanced.
+
+    And consolidate that it is proved that no plan is better.
+    """
+    with pytest.raises(InputError, match="no nodes to count pods on"):
+        ask(cluster(pod("even", app="web", spread=[spread()]), pod("there", on="n1", app="web")))
 
 
 def test_the_words_for_no_nodes_are_kubes() -> None:
