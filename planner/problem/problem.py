@@ -35,6 +35,7 @@ from planner.problem.requests import CPU, MEMORY, PODS, SCORING_DEFAULTS, Resize
 from planner.problem.resource_rows import ResourceRows
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, is_plain, selected_keys
+from planner.problem.volume_claims import class_notes
 
 #: Why a plan is not proved.
 _FOLLOWING = (
@@ -88,6 +89,7 @@ class Problem:
             *self.devices.notes(pending),
             *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
             *_group_notes(pending),
+            *class_notes(cluster, pending),
             *self.endings.notes(),
             *(() if cluster.nodes else ("there are no nodes: no pod can run, and no constraint be judged",)),
         )

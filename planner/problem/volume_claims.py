@@ -16,11 +16,8 @@ import numpy as np
 from models.cluster import Cluster
 from models.objects.annotations import BIND_COMPLETED, DEFAULT_CLASS, SELECTED_NODE
 from models.objects.pod import Pod
-from models.objects.storage import (
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-)
+from models.objects.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from models.snapshot import Snapshot
 from planner.problem.nodes import Mask, NodeAxis
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -277,6 +274,25 @@ class Claims:
             else:
                 del self._selected[choice.claim]
             self.version += 1
+
+
+def class_notes(cluster: Snapshot, pending: Iterable[Pod]) -> Iterator[str]:
+    """What a reader has to know of StorageClasses that pending pods need and the snapshot does not have."""
+    classes = {found.name for found in cluster.storage_classes}
+    stuck = {
+        claim.key: claim.spec.storage_class_name
+        for claim in cluster.persistent_volume_claims
+        if not claim.spec.volume_name and (claim.spec.storage_class_name or "") not in {"", *classes}
+    }
+    if not stuck or cluster.is_unseen("storageclasses"):
+        return
+    for name in sorted(
+        {stuck[use.key] or "" for pod in pending for use in claims_of(pod) if use.key in stuck}
+    ):
+        yield (
+            f"there is no StorageClass {name}: a claim of this class has to be bound before its pod is "
+            "placed; `kubectl get storageclasses` has them"
+        )
 
 
 def _is_default(storage: StorageClass) -> bool:

@@ -124,3 +124,15 @@ def test_why_a_claim_keeps_its_pod_pending(more: list[Object], message: str) -> 
     """The message names what is the matter with the claim."""
     decisions = simulate(cluster(*NODES, storage_class("local"), *more, pod("p", claims=["c"]))).decisions
     assert message in decisions[0].message
+
+
+def test_a_class_that_is_not_there_is_told() -> None:
+    """What went wrong: of `kubectl get nodes,pods,pvc` a pod stayed pending with unbound immediate claims.
+
+    Nothing said that only the StorageClass was not there.
+    """
+    objects = [node("n1"), pod("p", claims=["data"]), claim("data")]
+    missing = [note for note in simulate(cluster(*objects)).notes if "StorageClass" in note]
+    assert [note.partition(":")[0] for note in missing] == ["there is no StorageClass local"]
+    there = simulate(cluster(*objects, storage_class("local"))).notes
+    assert not any("StorageClass" in note for note in there)
