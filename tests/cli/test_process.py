@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -60,6 +61,13 @@ def test_a_terminal_has_colours(broken: str) -> None:
 def test_no_color_is_honoured(broken: str) -> None:
     """NO_COLOR means none, on a terminal too."""
     assert b"\x1b" not in _in_terminal("check", "-f", broken, NO_COLOR="1")
+
+
+def test_closed_standard_output(broken: str) -> None:
+    """What went wrong: with `>&-` the width of the screen was asked of nothing, an internal error."""
+    command = shlex.join([*PLANNER, "check", "-f", broken])
+    ended = subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True, cwd=ROOT, check=False)
+    assert (ended.returncode, ended.stderr.count(b"error")) == (1, 0)
 
 
 def test_a_pipe_has_no_colours(broken: str) -> None:
