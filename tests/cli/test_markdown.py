@@ -84,6 +84,12 @@ def test_every_command_has_it(
     assert table.verdict.split("  ")[0] in re.sub(r"\s+", " ", found.text)
 
 
+def test_heads_are_spelled_as_kubernetes_does(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: over the constraints stood Maxskew, and over other tables maxSkew."""
+    found = planner("check", "-f", write(tmp_path / "c.json", *lopsided()), "-o", "markdown").out
+    assert "| When | maxSkew | Skew |" in found
+
+
 def test_names_are_shown_sign_by_sign() -> None:
     """Whatever is in a name, it is text, in its own cell."""
     seed = random.SystemRandom().randrange(2**32)

@@ -144,7 +144,7 @@ def _spread(block: SpreadBlock) -> Iterator[str]:
 
 
 def _heads(heads: Iterable[str]) -> Iterator[str]:
-    shown = [head.capitalize() for head in heads]
+    shown = [spelled(head) for head in heads]
     yield _row(shown)
     yield _row(["---"] * len(shown))
 
