@@ -139,8 +139,10 @@ def _values(text: str, form: re.Pattern[str]) -> Iterator[str]:
             continue
         before, first, last = ends[1], int(ends[2]), int(ends[4])
         is_range = ends[3] in ("", before) and form.fullmatch(f"{before}{first}") is not None
-        if not is_range or last < first or last - first >= _MOST:
+        if not is_range or last < first:
             raise InputError([f"{part} is no range; {_EXPECTED}"])
+        if last - first >= _MOST:
+            raise InputError([f"{part} has {last - first + 1:,} values, and {_MOST:,} are the most"])
         yield from (f"{before}{number}" for number in range(first, last + 1))
 
 

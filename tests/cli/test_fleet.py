@@ -254,6 +254,10 @@ def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> No
         (("sweep", "check", "--vary", "lose=no/such"), "no node has the label no/such"),
         (("sweep", "check", "--vary", "scale=deploy/web=5..1"), "5..1 is no range"),
         (("sweep", "check", "--vary", "scale=deploy/web=1..2.5"), "1..2.5 is no range"),
+        (
+            ("sweep", "check", "--vary", "scale=deploy/web=1..100001"),
+            "1..100001 has 100,001 values, and 100,000 are the most",
+        ),
         (("sweep", "check", "--vary", "kubernetes=1.35..2.36"), "1.35..2.36 is no range"),
         (("sweep", "check", "--vary", "kubernetes=1.34", "--vary", "kubernetes=1.35"), "given twice"),
         (("sweep", "check", "--resume", "{file}"), "file exists"),
