@@ -30,14 +30,14 @@ _SHORT = {
     "rs": "ReplicaSet",
     "sts": "StatefulSet",
 }
+#: How the metavar of an option begins that takes a file or folder.
+_FILES = ("FILE", "DIR")
 _WORKLOADS = "deployments.apps,statefulsets.apps"
-_FILES = {"filename", "snapshot", "policy", "kubeconfig", "metrics", "report"}
 _TOPOLOGIES = (
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
     "kubernetes.io/hostname",
 )
-_RELEASES = ("1.34", "1.35", "1.36")
 
 
 class Then(IntEnum):
@@ -110,7 +110,7 @@ class _CompletionLine:
                 yield f"{param.opts[-1]}\t{param.help.partition('. ')[0]}"
 
     def _value(self, name: str, option: Any, text: str) -> Answer:
-        if name in _FILES or (option is not None and option.metavar == "FILE"):
+        if name == "diff argument" or (option is not None and (option.metavar or "").startswith(_FILES)):
             return [], Then.FILES
         make = _VALUES.get(name)
         if make is None:
@@ -200,8 +200,21 @@ def _forms(line: _CompletionLine, _: str) -> Iterator[str]:
     yield from (form.value for form in ScriptOutput if form.value in option.help)
 
 
+def _releases(*_: object) -> list[str]:
+    from planner.problem.kubernetes_version import BEHAVIOURS
+
+    return [str(row.version) for row in BEHAVIOURS]
+
+
+def _questions(line: _CompletionLine, _: str) -> Iterable[str]:
+    from cli.input.clusters import QUESTIONS
+
+    return () if {*QUESTIONS} & {*line.words} else QUESTIONS
+
+
 _VALUES: dict[str, Callable[[_CompletionLine, str], Iterable[str]]] = {
     "add_nodes": lambda line, text: (f"{text.partition('=')[0]}={name}" for name in _nodes(line, "")),
+    "capacity argument": _workloads,
     "completion argument": lambda *_: [shell.value for shell in Shell],
     "context": lambda line, _: contexts(line.kubectl()),
     "cordon": _nodes,
@@ -210,9 +223,10 @@ _VALUES: dict[str, Callable[[_CompletionLine, str], Iterable[str]]] = {
     "drain argument": _nodes,
     "exclude": _workloads,
     "explain argument": _explained,
+    "fleet argument": _questions,
     "help argument": lambda line, _: [str(name) for name in line.group.commands],
     "keep": _nodes,
-    "kubernetes": lambda *_: _RELEASES,
+    "kubernetes": _releases,
     "namespace": _namespaces,
     "nodes": _nodes,
     "output": _forms,
@@ -222,4 +236,5 @@ _VALUES: dict[str, Callable[[_CompletionLine, str], Iterable[str]]] = {
     "scale-down argument": _scaled,
     "selector": _selectors,
     "survive": _topologies,
+    "sweep argument": _questions,
 }

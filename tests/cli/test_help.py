@@ -106,7 +106,12 @@ def snapshot(tmp_path: Path) -> str:
         (["check", "-f", ""], [], Then.FILES),
         (["snapshot", "-o", ""], [], Then.FILES),
         (["completion", "z"], ["zsh"], Then.NOTHING),
-        (["check", "--kubernetes", ""], ["1.34", "1.35", "1.36"], Then.NOTHING),
+        (["check", "--kubernetes", ""], ["1.34", "1.34.9", "1.35", "1.36", "1.37"], Then.NOTHING),
+        (["capacity", "-f", "FILE", "deploy/"], ["deploy/web.shop"], Then.NOTHING),
+        (["diff", ""], [], Then.FILES),
+        (["fleet", "check", "--snapshots", ""], [], Then.FILES),
+        (["sweep", "co"], ["compare", "consolidate"], Then.NOTHING),
+        (["sweep", "check", "co"], [], Then.NOTHING),
     ],
 )
 def test_completion(snapshot: str, words: list[str], found: list[str], then: Then) -> None:
