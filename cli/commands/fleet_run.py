@@ -27,7 +27,7 @@ from cli.output.outcome import Exit, say, write_lines
 from cli.output.page import Page
 from cli.output.render import show
 from models import InputError
-from models.reading.manifests import STDIN
+from models.reading.manifests import STDIN, as_utf8
 from planner.documents.fleet import Fleet, FleetRow, FleetTotals, Sweep
 from planner.fleet.engine import STOPPED, Progress, Row, answers
 from planner.fleet.kept import KeptAnswers, digest_of, key_of
@@ -87,7 +87,7 @@ class Run:
     def _show(self, rows: list[FleetRow], workers: Workers, peak: int) -> None:
         rows.sort(key=_worst_first)
         document = (Sweep if self.kind == "Sweep" else Fleet)(
-            command=" ".join(("planner", *self.words)), rows=tuple(rows), totals=_totals(rows)
+            command=as_utf8(" ".join(("planner", *self.words))), rows=tuple(rows), totals=_totals(rows)
         )
         if self.own.report is not None:
             from cli.output.report.matrix import write_matrix
@@ -176,18 +176,25 @@ class _Asking:
         ]
 
     def _piped(self, cluster: ClusterSource) -> ClusterSource:
-        if STDIN not in cluster.files:
+        """The same with standard input, and pipes that a sweep names, in files."""
+        if self.run.kind == "Fleet":
             return cluster
-        target = self.folder / "stdin"
-        target.write_bytes(sys.stdin.buffer.read())
-        return replace(cluster, files=tuple(str(target) if name == STDIN else name for name in cluster.files))
+        files = list(cluster.files)
+        for number, name in enumerate(files):
+            if name == STDIN or Path(name).is_fifo():
+                target = self.folder / f"pipe-{number}"
+                target.write_bytes(sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes())
+                files[number] = str(target)
+        return replace(cluster, files=tuple(files))
 
     def _content(self, cluster: ClusterSource) -> str:
-        """What the answers depend on beside the question; empty where it cannot be read.
+        """What the answers depend on beside the question; empty where it cannot be read, or not twice.
 
         Where nothing is kept it only tells a worker that has been here before whether files have changed.
         """
         files = [*map(Path, cluster.files), *_files_in((*self.run.words, *self.run.vary))]
+        if any(file.is_fifo() for file in files):
+            return ""
         try:
             if self.kept is None:
                 return " ".join(f"{file.stat().st_mtime_ns}/{file.stat().st_size}" for file in files)
@@ -283,7 +290,7 @@ def _row(row: Row, *, whole: bool) -> FleetRow:
         scenario=row.scenario,
         exit_code=reply.exit_code,
         summary=dict(reply.figures),
-        error=reply.error,
+        error=as_utf8(reply.error),
         document=json.loads(reply.document) if whole and reply.document is not None else None,
     )
 

@@ -13,7 +13,7 @@ import typer
 
 from cli.input.live import kubectl, run_kubectl
 from models import InputError
-from models.reading.manifests import STDIN
+from models.reading.manifests import STDIN, as_utf8
 
 #: The commands that answer with a document about one cluster.
 QUESTIONS = (
@@ -53,7 +53,7 @@ def one_cluster(
         raise InputError(["-f reads files, --context and --kubeconfig a live cluster: one of them"])
     if not files:
         return ClusterSource(context or "cluster", (), False, context, kubeconfig)
-    name = "stdin" if STDIN in files else _name(Path(files[0]))
+    name = "stdin" if STDIN in files else as_utf8(_name(Path(files[0])))
     return ClusterSource(name, tuple(files), recursive)
 
 
@@ -95,7 +95,8 @@ def _in_folder(folder: Path) -> list[ClusterSource]:
         raise InputError([f"--snapshots {folder}: {(error.strerror or str(error)).lower()}"]) from None
     if not entries:
         raise InputError([f"--snapshots {folder}: nothing is in it"])
-    return [ClusterSource(name, (str(path),)) for name, path in zip(_names(entries), entries, strict=True)]
+    names = map(as_utf8, _names(entries))
+    return [ClusterSource(name, (str(path),)) for name, path in zip(names, entries, strict=True)]
 
 
 def _names(entries: Sequence[Path]) -> list[str]:

@@ -89,9 +89,14 @@ def _all_files(
         try:
             for path in _paths(Path(source), recursive):
                 with path.open("rb") as file:
-                    yield str(path), file
+                    yield as_utf8(str(path)), file
         except OSError as error:
-            problems.append(f"{path}: {(error.strerror or str(error)).lower()}")
+            problems.append(f"{as_utf8(str(path))}: {(error.strerror or str(error)).lower()}")
+
+
+def as_utf8(text: str) -> str:
+    """The text with bytes of file names that are not UTF-8 spelled out: no document could hold them."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _paths(source: Path, recursive: bool) -> list[Path]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +227,41 @@ def test_kept_answers_depend_on_files_that_flags_name(
     write(folder / "er" / "b.json", pod("web-0"))
     flat, deep = (planner("sweep", "solve", "-f", str(folder), *flags, *kept) for flags in ((), ("-R",)))
     assert flat.out != deep.out
+
+
+def test_answers_about_a_pipe_are_those_of_its_content(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: a pipe counted as empty, so that the answer about one cluster was kept for all others.
+
+    What is in a pipe that is added to every cluster is not known before a worker reads it: nothing is kept.
+    """
+    pipe, kept = tmp_path / "pipe", tmp_path / "kept"
+    os.mkfifo(pipe)
+    (tmp_path / "clusters").mkdir()
+    write(tmp_path / "clusters" / "a.json", node("a1"))
+
+    def pending(replicas: int, *command: str) -> int:
+        text = Path(write(tmp_path / "web.json", node("b1"), deployment("web", replicas))).read_bytes()
+        threading.Thread(target=pipe.write_bytes, args=(text,), daemon=True).start()
+        (row,) = rows_of(planner(*command, "-f", str(pipe), "--resume", str(kept), "-o", "json").out)
+        found: int = row["document"]["pending"]
+        return found
+
+    for replicas in (2, 3):
+        assert pending(replicas, "fleet", "check", "--snapshots", str(tmp_path / "clusters")) == replicas
+    assert not [*kept.iterdir()]
+    for replicas in (2, 3):
+        assert pending(replicas, "sweep", "check") == replicas
+    assert len([*kept.iterdir()]) == 2
+
+
+def test_a_file_whose_name_is_not_utf8_is_a_cluster(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: the whole fleet ended with an internal error, as JSON has no such text."""
+    names = (b"\xff.json", b"\xfe.yaml")
+    for name, text in zip(names, (b'{"kind": "List", "items": []}', b"kind: ["), strict=True):
+        (tmp_path / os.fsdecode(name)).write_bytes(text)
+    ended = planner("fleet", "check", "--snapshots", str(tmp_path), "-o", "json")
+    assert ended.code == 3
+    assert {row["cluster"] for row in rows_of(ended.out)} == {"\\udcff", "\\udcfe"}
 
 
 def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> None:
