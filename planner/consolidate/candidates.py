@@ -48,12 +48,16 @@ def candidates(
 
     With `spare` room has to stay free, with `survive` when any domain of that key is lost.
     """
-    useful = _useful(question, catalogue, spare=spare, survive=survive)
-    counts, complete = _that_pay(question, useful, spare=spare)
+    alone = Setting.of(question, {})
+    useful = _useful(alone, catalogue, spare=spare, survive=survive)
+    counts, complete = _that_pay(alone, useful, spare=spare)
     claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
-    if not claimed:
-        counts = _likely(question, counts)
-    most = Setting.of(question, named(question, counts))
+    most = Setting.of(question, named(question, counts if claimed else _likely(question, counts)))
+    if claimed and _holds_pods(alone, most):
+        claimed = False
+        most = Setting.of(question, named(question, _likely(question, counts)))
+    if _holds_pods(alone, most):
+        claimed, most = False, alone
     bound = cost_bound(most.task(), meter)
     if not claimed:
         known = most.removable.fixed_cost
@@ -71,14 +75,17 @@ def candidates(
 
 
 def _useful(
-    question: ConsolidationQuestion, catalogue: Catalogue, *, spare: bool, survive: str | None
-) -> list[MachineType]:
+    alone: Setting, catalogue: Catalogue, *, spare: bool, survive: str | None
+) -> Sequence[MachineType]:
     """The types that hold their DaemonSets' pods, and that no other type makes superfluous.
 
     With `spare` a type whose DaemonSets ask for less than another's brings more of its room; with `survive`
     so does one whose DaemonSets' pods may be preempted.
     """
+    question = alone.question
     setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
+    if _holds_pods(alone, setting):
+        return catalogue.types
     problem, machines = setting.problem, setting.machines
     every = Removable(problem.nodes.none, setting.removable.prices)
     alike = cells(setting.trial, [*setting.movable.templates], every).of
@@ -106,14 +113,11 @@ def _useful(
     return [machines[problem.nodes.names[node]] for node in sorted(kept)]
 
 
-def _that_pay(
-    question: ConsolidationQuestion, types: Sequence[MachineType], *, spare: bool
-) -> tuple[_Counts, bool]:
+def _that_pay(alone: Setting, types: Sequence[MachineType], *, spare: bool) -> tuple[_Counts, bool]:
     """How many machines of each type a cheaper set could have; whether so many are allowed.
 
     One for each pod at most, unless room has to stay free on some that hold no pod.
     """
-    alone = Setting.of(question, {})
     most = float((alone.removable.cost(alone.added) - alone.removable.fixed_cost) * alone.prices.unit)
     pods = math.inf if spare else np.count_nonzero(alone.movable.weights)
     counts = [
@@ -129,6 +133,13 @@ def _likely(question: ConsolidationQuestion, counts: _Counts) -> _Counts:
     """No more machines of each type than a plan is likely to add."""
     most = max(effort.SPARE_MACHINES, int(len(question.cluster.nodes) * effort.LIKELY_MACHINES_SHARE))
     return [(machine, min(number, most)) for machine, number in counts]
+
+
+def _holds_pods(alone: Setting, setting: Setting) -> bool:
+    """Whether pods that may move stay with machines: those of their DaemonSets fill a quota."""
+    index, weights = setting.problem.pod_index, setting.movable.weights
+    movable = np.flatnonzero(alone.movable.weights).tolist()
+    return any(not weights[index[alone.problem.pods[pod].key]] for pod in movable)
 
 
 def _is_known(setting: Setting) -> bool:

@@ -249,7 +249,10 @@ class _Consolidation:
 
     def _why_unmodelled(self) -> str:
         if not self._claimed:
-            return "machines are domains of a constraint, or there are too many types"
+            return (
+                "machines are domains of a constraint, pods of DaemonSets on them would fill a quota, "
+                "or there are too many types"
+            )
         return "a constraint honours taints, or a selector names a label that pods get from their nodes"
 
     def _notes(self) -> Iterator[str]:

@@ -259,3 +259,29 @@ def test_a_type_whose_pods_of_daemon_sets_may_be_preempted_is_kept() -> None:
     for survive, kept in ((None, {"plain"}), (HOST, {"plain", "disk"})):
         tried = candidates(question, catalogue, Meter(5.0, Clock(10)), spare=True, survive=survive)
         assert {machine.name for machine in tried.setting.machines.values()} == kept
+
+
+@pytest.mark.parametrize(("pods", "costs"), [(4, (2, 0)), (8, (1.5, 1.5))])
+def test_pods_of_daemon_sets_on_machines_that_are_not_added_fill_no_quota(
+    pods: int, costs: tuple[float, float]
+) -> None:
+    """What went wrong: those of all machines that were looked at filled it, so that no pod was to be moved.
+
+    That nothing could go was called proved.
+    """
+    logs = scaled("DaemonSet", "logs", 0, cpu="100m")
+    found = cluster(
+        node("n1", labels={TYPE: "old"}),
+        node("n2", labels={TYPE: "old"}),
+        logs,
+        *(replica(logs, f"logs-{name}", name) for name in ("n1", "n2")),
+        owned("w1", "n1", cpu="1"),
+        owned("w2", "n2", cpu="1"),
+        {"kind": "ResourceQuota", "metadata": {"name": "most"}, "spec": {"hard": {"pods": str(pods)}}},
+    )
+    rows = [
+        {"name": "old", "price": "2", "cpu": "4", "memory": "8Gi"},
+        {"name": "new", "price": "1.5", "cpu": "4", "memory": "8Gi"},
+    ]
+    plan = consolidate(found, catalogue=rows, pins=True)
+    assert (plan.cost.after, plan.cost.bound) == costs
