@@ -22,6 +22,7 @@ from cli.commands.asking import CommandLine, TakeSnapshot, ValuesIn
 from cli.commands.steps import searching
 from cli.input.clusters import ClusterSource
 from cli.input.fleet_options import FleetOutput, Shared
+from cli.input.manifests import is_kustomized
 from cli.input.options import Output
 from cli.output.outcome import Exit, say, write_lines
 from cli.output.page import Page
@@ -30,7 +31,7 @@ from models import InputError
 from models.reading.manifests import STDIN, as_utf8
 from planner.documents.fleet import Fleet, FleetRow, FleetTotals, Sweep
 from planner.fleet.engine import STOPPED, Progress, Row, answers
-from planner.fleet.kept import KeptAnswers, digest_of, key_of
+from planner.fleet.kept import KeptAnswers, digest_of, every_file, key_of
 from planner.fleet.summary import badness
 from planner.fleet.tasks import WELL, Ask, Reply, Task
 from planner.fleet.variations import Scenario, Variation, scenarios, variations
@@ -188,19 +189,21 @@ class _Asking:
         return replace(cluster, files=tuple(files))
 
     def _content(self, cluster: ClusterSource) -> str:
-        """What the answers depend on beside the question; empty where it cannot be read, or not twice.
+        """What the answers depend on beside the question; empty where it cannot be read.
 
         Where nothing is kept it only tells a worker that has been here before whether files have changed.
         """
-        files = [*map(Path, cluster.files), *_files_in((*self.run.words, *self.run.vary))]
-        if any(file.is_fifo() for file in files):
-            return ""
+        files = self._files(cluster)
         try:
             if self.kept is None:
-                return " ".join(f"{file.stat().st_mtime_ns}/{file.stat().st_size}" for file in files)
+                found = ((name, file.stat()) for name, file in every_file(files))
+                return " ".join(f"{name}/{now.st_mtime_ns}/{now.st_size}" for name, now in found)
             return digest_of(files)
         except OSError:
             return ""
+
+    def _files(self, cluster: ClusterSource) -> list[Path]:
+        return [*map(Path, cluster.files), *_files_in((*self.run.words, *self.run.vary))]
 
     def _scenarios(
         self,
@@ -235,7 +238,9 @@ class _Asking:
         named = "--snapshot" if command == "rollout" else "-f"
         where = [word for name in cluster.files for word in (named, self._path(name))]
         words = (command, *where, *recursive, *flags, *scenario.flags, "-o", "json")
-        key = key_of(content, question) if content else ""
+        # A pipe is read once, and what kustomize builds is in other folders, too.
+        is_elsewhere = any(file.is_fifo() or is_kustomized(file) for file in self._files(cluster))
+        key = key_of(content, question) if content and not is_elsewhere else ""
         ask = CommandLine(self.run.run_command, words, content)
         return Task(cluster.name, scenario.name, ask, key, self.run.own.timeout)
 

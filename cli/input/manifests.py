@@ -36,9 +36,9 @@ def manifests(
     """
     if not filename:
         raise InputError(["-f: the manifests that are to be applied are missing"])
-    plain = [name for name in filename if not _is_kustomized(name)]
+    plain = [name for name in filename if not is_kustomized(name)]
     texts = contents(plain, recursive=recursive)
-    texts += [(name, _built(name)) for name in filename if _is_kustomized(name)]
+    texts += [(name, _built(name)) for name in filename if is_kustomized(name)]
     found = _parsed(texts)
     written: list[tuple[str, Manifest]] = []
     for name, text in texts:
@@ -93,14 +93,15 @@ def places(
 def _documents(name: str, recursive: bool) -> Iterator[tuple[str, ManifestDocument]]:
     if name == STDIN:
         return
-    if _is_kustomized(name):
+    if is_kustomized(name):
         yield from ((name, document) for document in _parsed([(name, _built(name))]))
         return
     for file, content in contents([name], recursive=recursive):
         yield from ((file, document) for document in read_content(content, file))
 
 
-def _is_kustomized(name: str) -> bool:
+def is_kustomized(name: str | Path) -> bool:
+    """Whether kubectl builds a folder, from what it names in others."""
     return any(Path(name, file).is_file() for file in _KUSTOMIZATIONS)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,20 +23,26 @@ _ANSWERED = (0, 1)
 def digest_of(files: Iterable[Path]) -> str:
     """The content of files, and of all files in folders, as a short text."""
     found = hashlib.blake2b(digest_size=16)
-    for path in files:
+    for name, file in every_file(files):
+        found.update(os.fsencode(f"\0{name}\0"))
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                found.update(chunk)
+    return found.hexdigest()
+
+
+def every_file(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
+    """All files, those in folders by their names there."""
+    for path in paths:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
-                found.update(f"\0{file.relative_to(path)}\0".encode())
-                with file.open("rb") as stream:
-                    while chunk := stream.read(_CHUNK):
-                        found.update(chunk)
-    return found.hexdigest()
+                yield str(file.relative_to(path)), file
 
 
 def key_of(content: str, arguments: Sequence[str]) -> str:
     """The name of an answer: the cluster's content, the question, and the release that answers."""
     parts = [version("kubernetes-placement-planner"), content, *arguments]
-    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(os.fsencode("\0".join(parts)), digest_size=16).hexdigest()
 
 
 @dataclass

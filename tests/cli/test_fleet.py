@@ -256,12 +256,16 @@ def test_answers_about_a_pipe_are_those_of_its_content(planner: Planner, tmp_pat
 
 def test_a_file_whose_name_is_not_utf8_is_a_cluster(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: the whole fleet ended with an internal error, as JSON has no such text."""
-    names = (b"\xff.json", b"\xfe.yaml")
-    for name, text in zip(names, (b'{"kind": "List", "items": []}', b"kind: ["), strict=True):
-        (tmp_path / os.fsdecode(name)).write_bytes(text)
-    ended = planner("fleet", "check", "--snapshots", str(tmp_path), "-o", "json")
+    clusters = tmp_path / "clusters"
+    names = (b"\xff.json", b"\xfe.yaml", b"folder/\xfd.json")
+    for name, text in zip(names, (b"{}", b"kind: [", b"{"), strict=True):
+        path = clusters / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    asked = ("fleet", "check", "--snapshots", str(clusters), "--resume", str(tmp_path / "kept"))
+    ended = planner(*asked, "-o", "json")
     assert ended.code == 3
-    assert {row["cluster"] for row in rows_of(ended.out)} == {"\\udcff", "\\udcfe"}
+    assert {row["cluster"] for row in rows_of(ended.out)} == {"\\udcff", "\\udcfe", "folder"}
 
 
 def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> None:

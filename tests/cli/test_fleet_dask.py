@@ -101,6 +101,18 @@ def test_the_same_bytes_as_with_processes(planner: Planner, dask: DaskCluster, f
 
 
 @pytest.mark.long
+def test_a_cluster_that_is_a_folder_is_read_again(planner: Planner, dask: DaskCluster, folder: Path) -> None:
+    """What went wrong: a worker of the run before held the folder, which itself had not changed."""
+    _wait_for_workers(planner, dask.address, folder)
+    clusters = folder.parent / "folders"
+    (clusters / "a").mkdir(parents=True)
+    for replicas in (1, 2, 3, 4, 5):
+        write(clusters / "a" / "all.json", node("a1", "a"), deployment("web", replicas))
+        asked = ("fleet", "check", "--snapshots", str(clusters), "--dask", dask.address, "-o", "json")
+        assert json.loads(planner(*asked).out)["rows"][0]["summary"]["pending"] == replicas
+
+
+@pytest.mark.long
 def test_a_worker_that_is_killed(planner: Planner, dask: DaskCluster, folder: Path) -> None:
     """The other one answers."""
     _wait_for_workers(planner, dask.address, folder)

@@ -14,6 +14,7 @@ import pytest
 
 from planner.documents.fleet import Sweep
 from tests.cli.conftest import INTERRUPTIBLE
+from tests.cli.manifests import deployment, write
 
 SECONDS = 60
 
@@ -41,6 +42,28 @@ def test_a_full_disk_costs_no_row(clusters: Path, tmp_path: Path) -> None:
     assert len(ended.stdout.splitlines()) == 3
     assert "not all answers are kept: file too large" in ended.stderr.replace("\n  ", " ")
     assert not [*(tmp_path / "kept").iterdir()]
+
+
+@pytest.mark.long
+def test_what_kustomize_builds_is_built_again(zones: str, tmp_path: Path) -> None:
+    """What went wrong: an overlay whose base had changed was answered for as before the change."""
+    overlay, built, kubectl = tmp_path / "overlay", tmp_path / "built.json", tmp_path / "bin" / "kubectl"
+    for folder in (overlay, kubectl.parent):
+        folder.mkdir()
+    (overlay / "kustomization.yaml").write_text("resources: [../base]\n")
+    kubectl.write_text(f"#!/bin/sh\ncat {built}\n")
+    kubectl.chmod(0o755)
+    words = ["sweep", "rollout", "--snapshot", zones, "-f", str(overlay), "--resume", str(tmp_path / "kept")]
+    for replicas in (1, 90):
+        write(built, deployment("other", replicas))
+        ended = subprocess.run(
+            [sys.executable, "-c", "from cli.main import main; main()", *words, "--replays", "0"],
+            env={**os.environ, "PATH": f"{kubectl.parent}:{os.environ['PATH']}"},
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert ended.returncode == int(replicas == 90)
 
 
 @pytest.mark.long
