@@ -133,9 +133,9 @@ class MoveOrder:
 
     def _go(self, template: int, source: int) -> bool:
         """Move a pod to where one of its kind is wanted, if that is possible now."""
-        wanted = [node for (number, node) in self._coming if number == template]
-        pod = self._pod(template, source)
-        if not wanted or pod is None or not self._try(pod, source, wanted):
+        wanted = [node for number, node in self._coming if number == template and node != source]
+        pod = self._pod(template, source) if wanted else None
+        if pod is None or not self._try(pod, source, wanted):
             return False
         self._coming[template, self._moves[-1].target] -= 1
         self._coming += Counter()
@@ -147,14 +147,9 @@ class MoveOrder:
         That helps where the pod that was to go cannot be spared yet.
         """
         for template in dict.fromkeys(template for template, _ in self._leaving):
-            wanted = [node for (number, node) in self._coming if number == template]
             for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
-                pod = None if (template, place) in self._leaving else self._pod(template, place)
-                targets = [node for node in wanted if node != place]
-                if pod is not None and self._try(pod, place, targets):
-                    self._coming[template, self._moves[-1].target] -= 1
+                if (template, place) not in self._leaving and self._go(template, place):
                     self._coming[template, place] += 1
-                    self._coming += Counter()
                     return True
         return False
 
