@@ -79,12 +79,14 @@ class Placements:
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
         self._judge, self._partial = cache(self._judged), cache(self._without_one)
         node_of = trial.problem.node_of
+        #: The pods by position in a placement, and those of every kind that are on no node for the moment.
         self._placed = [
-            [[pod for pod in kind.pods if node_of[pod] == node] for node in range(self._nodes)]
+            [pod for pod in kind.pods if node_of[pod] == node]
             for kind in self.kinds
+            for node in range(self._nodes)
         ]
         self._spare: list[list[int]] = [[] for _ in self.kinds]
-        self._now = bytes(len(pods) for rows in self._placed for pods in rows)
+        self._now = bytes(map(len, self._placed))
         self._quotas = [*self._limits(evaluator.limits())]
         counted = {place for quotas in self._quotas for place, _ in quotas}
         self.start: Placement = self._now + bytes(len(counted))
@@ -130,8 +132,8 @@ class Placements:
         if self._landings is None:
             return True
         self._take(placement[: len(self._now)])
-        kind, source = divmod(place, self._nodes)
-        return self._landings.of(Move(self._placed[kind][source][-1], source, target)) is not None
+        move = Move(self._placed[place][-1], place % self._nodes, target)
+        return self._landings.of(move) is not None
 
     def moves(self, path: Iterable[Placement]) -> Iterator[Move]:
         """The moves of particular pods that lead from placement to placement, beginning at the start."""
@@ -164,20 +166,17 @@ class Placements:
         if counts == self._now:
             return
         self.looked_at += 1
-        state, nodes = self._trial.state, self._nodes
-        changed = [
-            place for place, (now, then) in enumerate(zip(self._now, counts, strict=True)) if now != then
-        ]
-        for place in changed:
-            placed, spare = self._placed[place // nodes][place % nodes], self._spare[place // nodes]
-            while len(placed) > counts[place]:
-                spare.append(placed.pop())
-                state.unbind(spare[-1])
-        for place in changed:
-            placed, spare = self._placed[place // nodes][place % nodes], self._spare[place // nodes]
-            while len(placed) < counts[place]:
-                placed.append(spare.pop())
-                state.bind(placed[-1], place % nodes)
+        state = self._trial.state
+        changes = [then - now for now, then in zip(self._now, counts, strict=True)]
+        # Those that leave first.
+        for place in sorted(np.flatnonzero(changes).tolist(), key=lambda place: changes[place] > 0):
+            (kind, node), placed = divmod(place, self._nodes), self._placed[place]
+            for _ in range(-changes[place]):
+                state.unbind(placed[-1])
+                self._spare[kind].append(placed.pop())
+            for _ in range(changes[place]):
+                placed.append(self._spare[kind].pop())
+                state.bind(placed[-1], node)
         state.forget_history()
         self._now = counts
 
