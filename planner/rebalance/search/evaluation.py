@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -246,8 +245,7 @@ class EvictionLimits:
     ) -> None:
         """Besides those of the protections, at most `most` moves, if that is given."""
         self._trial = trial
-        self._most = math.inf if most is None else most
-        self._made = 0
+        self._in_all: Sequence[Limit] = () if most is None else (("all", most),)
         self._quotas = movable.quotas
         self._rules = protections
         self._used = LimitUse()
@@ -268,15 +266,14 @@ class EvictionLimits:
     def remember(self, moves: Iterable[Move]) -> None:
         """Count moves against the limits."""
         for move in moves:
-            self._made += 1
             self.moved.add(move.pod)
             self._used.use(self._of_moves((move,)))
 
     def allow(self, moves: Iterable[Move]) -> bool:
         """Whether these evictions are within the limits, too."""
-        several = [*moves]
-        return self._made + len(several) <= self._most and self._used.allow(self._of_moves(several))
+        return self._used.allow(self._of_moves(moves))
 
     def _of_moves(self, moves: Iterable[Move]) -> Iterator[Limit]:
         for move in moves:
+            yield from self._in_all
             yield from self.of(self._trial.template(move.pod), move.source)
