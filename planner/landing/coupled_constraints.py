@@ -91,8 +91,8 @@ class CoupledConstraints:
         self._static = {t: trial.plan(t).static[representative].tolist() for t in templates}
         #: The options that pass the filters of spread and those whose answer never changes.
         self.options = lru_cache(10 * kept)(self._options)
-        #: The histograms computed so far, by the pods on all nodes.
-        self._seen: dict[bytes, OccupancyHistogram] = {}
+        #: The histogram of counts on all nodes, given as bytes.
+        self._histogram = lru_cache(effort.HISTOGRAMS_SEEN)(self._histogram_of)
         #: How far every constraint is violated in a histogram.
         self.status = lru_cache(50 * kept)(self._status)
         self.histograms: frozenset[OccupancyHistogram] = frozenset((self.seen(self.counts_on_nodes()),))
@@ -114,14 +114,10 @@ class CoupledConstraints:
 
     def seen(self, on_nodes: Codes) -> OccupancyHistogram:
         """The histogram of these counts of pods on the nodes."""
-        key = on_nodes.tobytes()
-        if key not in self._seen:
-            if len(self._seen) > effort.HISTOGRAMS_SEEN:
-                self._seen.clear()
-            self._seen[key] = self._histogram(on_nodes)
-        return self._seen[key]
+        return self._histogram(on_nodes.tobytes())
 
-    def _histogram(self, on_nodes: Codes) -> OccupancyHistogram:
+    def _histogram_of(self, counted: bytes) -> OccupancyHistogram:
+        on_nodes = np.frombuffer(counted, np.int64).reshape(-1, len(self.cell_of))
         if not self.by_node:
             together = np.zeros((len(self.sizes), len(on_nodes)), np.int64)
             np.add.at(together, self.cell_of, on_nodes.T)
