@@ -194,11 +194,8 @@ class Movable:
     def _by_template(self) -> dict[int, Codes]:
         """The movable pods of every template that has any."""
         pods = np.flatnonzero(self.weights)
-        numbers = self._problem.template_of[pods]
-        order = np.argsort(numbers, kind="stable")
-        cuts = np.flatnonzero(np.diff(numbers[order])) + 1
-        groups = np.split(pods[order], cuts) if pods.size else []
-        return {int(self._problem.template_of[group[0]]): group for group in groups}
+        templates = self._problem.template_of[pods]
+        return {template: pods[templates == template] for template in np.unique(templates).tolist()}
 
     def of(self, template: int) -> Codes:
         """The movable pods of a template."""
