@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -27,7 +28,7 @@ from planner.proof import move_effort as effort
 from planner.proof.effort import PRICE_OF_NUMBER, PRICE_OF_TURN
 from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
 from planner.rebalance.search.exchanges import Exchanges
-from planner.rebalance.search.greedy import Greedy, surplus_domains
+from planner.rebalance.search.greedy import Greedy, in_turns, surplus_domains
 
 
 class AlternativeNodes:
@@ -202,15 +203,7 @@ class EjectionChains:
             classes.setdefault(self._class(constraint), []).append(constraint)
         for number in sorted(classes, reverse=True):
             for opens in (False, True):
-                waiting = [constraint for constraint in classes[number] if constraint.excess()]
-                while waiting:
-                    improved = []
-                    for constraint in waiting:
-                        found = [] if self._meter.over() else self._better(constraint, opens=opens)
-                        moves += found
-                        if found and constraint.excess():
-                            improved.append(constraint)
-                    waiting = improved
+                moves += in_turns(classes[number], partial(self._better, opens=opens))
         return moves
 
     def _class(self, constraint: TrackedConstraint) -> int:
@@ -220,7 +213,7 @@ class EjectionChains:
 
     def _better(self, constraint: TrackedConstraint, *, opens: bool) -> list[Move]:
         """A move that brings a constraint nearer to its goal; with `opens` after ejections that make room."""
-        for domain in surplus_domains(constraint):
+        for domain in () if self._meter.over() else surplus_domains(constraint):
             for pod in self._greedy.candidates(constraint, domain)[: effort.CHAIN_PODS]:
                 mark, good = self._state.mark(), self._improving(pod)
                 found = self._into_gap(pod, good) or (self._opened(pod, good) if opens else [])

@@ -12,7 +12,7 @@ stay too many in 338 clusters, and 2 more are pinned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -43,25 +43,17 @@ class Greedy:
 
     def moves(self, constraints: Iterable[TrackedConstraint]) -> Iterator[Move]:
         """Moves until no move is an improvement; each is made when it is asked for."""
-        waiting = [constraint for constraint in constraints if constraint.excess()]
-        while waiting:
-            improved = []
-            for constraint in waiting:
-                move = self._better(constraint)
-                if move is not None:
-                    yield move
-                    improved.append(constraint)
-            waiting = [constraint for constraint in improved if constraint.excess()]
+        return in_turns(constraints, self._better)
 
-    def _better(self, constraint: TrackedConstraint) -> Move | None:
+    def _better(self, constraint: TrackedConstraint) -> Sequence[Move]:
         """A move that brings a constraint nearer to its goal; it has been made."""
         for domain in surplus_domains(constraint):
             for pod in self.candidates(constraint, domain):
                 move = self._try(pod)
                 if move is not None:
                     self.limits.remember((move,))
-                    return move
-        return None
+                    return [move]
+        return []
 
     def candidates(self, constraint: TrackedConstraint, domain: int) -> Sequence[int]:
         """Pods that may leave a domain: the cheapest first, then those whose own domains are fullest."""
@@ -112,6 +104,20 @@ class Greedy:
         for node in _best_of_each(self._trial.domains(template), mask, totals):
             if node != best:
                 yield node
+
+
+def in_turns(
+    constraints: Iterable[TrackedConstraint], better: Callable[[TrackedConstraint], Sequence[Move]]
+) -> Iterator[Move]:
+    """What is `better` for each of some broken constraints, in turns until nothing is."""
+    waiting = [constraint for constraint in constraints if constraint.excess()]
+    while waiting:
+        improved = []
+        for constraint in waiting:
+            if found := better(constraint):
+                yield from found
+                improved.append(constraint)
+        waiting = [constraint for constraint in improved if constraint.excess()]
 
 
 def surplus_domains(constraint: TrackedConstraint) -> Iterator[int]:
