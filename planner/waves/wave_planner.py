@@ -128,27 +128,27 @@ class WavePlan:
     @property
     def key(self) -> tuple[int, ...]:
         """The smaller, the better: excess, moves, pins, weight, soft excess, landings by scores."""
-        kinds = [landing.kind for wave in self.waves for landing in wave]
-        pins, by_scores = sum(kind in RESTRICTED for kind in kinds), kinds.count("scores")
-        return *self.excess, len(kinds), pins, self.weight, self.soft_excess_left, by_scores
+        by_scores = sum(landing.kind == "scores" for landing in self._landings)
+        return *self.excess, len(self.moves), len(self.pinned), self.weight, self.soft_excess_left, by_scores
+
+    @property
+    def _landings(self) -> list[Landing]:
+        return [landing for wave in self.waves for landing in wave]
 
     @property
     def moves(self) -> list[Move]:
         """All moves in the order of their waves."""
-        return [landing.move for wave in self.waves for landing in wave]
+        return [landing.move for landing in self._landings]
 
     @property
-    def pinned(self) -> set[int]:
+    def pinned(self) -> list[int]:
         """The pods whose replacements are pinned, or kept off cordoned nodes."""
-        return {landing.move.pod for wave in self.waves for landing in wave if landing.kind in RESTRICTED}
+        return [landing.move.pod for landing in self._landings if landing.kind in RESTRICTED]
 
     def is_as_planned(self, planned: Mapping[str, int]) -> bool:
         """Whether nothing could be better but the number of landings that rely on scores."""
-        kinds = [landing.kind for wave in self.waves for landing in wave]
-        improvable = (
-            not RESTRICTED.isdisjoint(kinds) or len(kinds) > planned["moves"] or self.soft_excess_left > 0
-        )
-        return not (self.left or self.misses(planned) or improvable)
+        more = len(self.moves) > planned["moves"]
+        return not (self.left or self.misses(planned) or self.pinned or more or self.soft_excess_left)
 
     def misses(self, planned: Mapping[str, int]) -> bool:
         """Whether more excess remains than the moves were to leave."""
@@ -310,7 +310,7 @@ class _Retries:
 
     def put_first(self, found: WavePlan, least_left: int) -> bool:
         """Put what failed in a plan first; False if that was done often enough, or did not help."""
-        failed = found.pinned | {move.pod for move in found.left}
+        failed = {*found.pinned} | {move.pod for move in found.left}
         if len(found.left) - least_left > effort.MORE_UNSCHEDULED * len(self.moves):
             # Moving these first leaves too many others without a wave.
             self._ranks, self._first = effort.FAILED_FIRST, {}
