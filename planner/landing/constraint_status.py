@@ -43,14 +43,9 @@ class ConstraintOverCells:
         self, constraint: TrackedConstraint, tally: int, held: int, representative: Codes, kept: int
     ) -> None:
         """Results for about 10 x `kept` histograms are cached."""
-        rule = constraint.rule
         self.constraint = constraint
+        rule = self._rule = constraint.rule
         self.tally, self.held = tally, held
-        self.max_skew = constraint.max_skew
-        self.own = rule.own
-        self.few_domains = rule.few_domains
-        self.min_domains = rule.constraint.min_domains or 1
-        self.honors = rule.constraint.node_affinity_policy == "Honor"
         self.by_node = constraint.by_node
         self.domain_of: list[int] = rule.column.codes[representative].tolist()
         self.eligible: list[bool] = rule.counts.eligible[representative].tolist()
@@ -80,7 +75,8 @@ class ConstraintOverCells:
         return [(*sums[code], 1) for code in self.domains]
 
     def _minimum(self, histogram: OccupancyHistogram) -> int:
-        return 0 if self.few_domains else min((pods for pods, *_ in self._occupied(histogram)), default=0)
+        pods = (pods for pods, *_ in self._occupied(histogram))
+        return 0 if self._rule.few_domains else min(pods, default=0)
 
     def _minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCell]) -> tuple[int, int]:
         """The lowest and the highest possible global minimum for a pod that is pinned to these nodes.
@@ -88,16 +84,16 @@ class ConstraintOverCells:
         Which nodes of a cell the pin names is not known, nor how many of the cell's pods are on them.
         """
         inside = [one for one in pinned if self.eligible[one.cell] and self.domain_of[one.cell] >= 0]
-        minimum = self.minimum(histogram)
+        minimum, least = self.minimum(histogram), self._rule.constraint.min_domains or 1
         if self.by_node:
             domains = sum(one.nodes for one in inside)
             most = min((self._from_above(histogram[one.cell], one.nodes) for one in inside), default=0)
-            return minimum if domains >= self.min_domains else 0, most
+            return minimum if domains >= least else 0, most
         codes, sums = {self.domain_of[one.cell] for one in inside}, self.sums(histogram)
         there = [cell for cell, code in enumerate(self.domain_of) if code in codes and self.eligible[cell]]
         whole = {one.cell for one in inside if one.whole}.issuperset(there)
         # A single visible domain is its own minimum.
-        enough = (whole or len(codes) == 1) and len(codes) >= self.min_domains
+        enough = (whole or len(codes) == 1) and len(codes) >= least
         found = [sums[code][0] for code in codes]
         return minimum if enough else 0, (min if whole else max)(found, default=0)
 
@@ -114,10 +110,10 @@ class ConstraintOverCells:
     def limits(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCell] | None) -> tuple[int, int]:
         """The most pods in a domain that still admit one more: for certain, and at most with the pin."""
         least = most = self.minimum(histogram)
-        if pinned is not None and self.honors:
+        if pinned is not None and self._rule.constraint.node_affinity_policy == "Honor":
             low, most = self._minima_pinned(histogram, pinned)
             least = min(least, low)
-        spare = self.max_skew - self.own
+        spare = self.constraint.max_skew - self._rule.own
         return least + spare, most + spare
 
     def pods_at(self, histogram: OccupancyHistogram, cell: int, counts: NodeCounts) -> int:
@@ -128,7 +124,7 @@ class ConstraintOverCells:
 
     def status(self, histogram: OccupancyHistogram) -> ConstraintStatus:
         """How far the constraint is violated."""
-        occupied, most = self._occupied(histogram), self.minimum(histogram) + self.max_skew
+        occupied, most = self._occupied(histogram), self.minimum(histogram) + self.constraint.max_skew
         over = [(pods - most, nodes) for pods, held, nodes in occupied if held and pods > most]
         excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
         return ConstraintStatus(excess, violated)
