@@ -20,6 +20,7 @@ import numpy as np
 
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move
+from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import move_effort as effort
 from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLimits, Found, OffNode, distance
@@ -218,32 +219,12 @@ class UnpinnedMoves:
     def _reached(self, lifted: OffNode, nodes: Mask, cared: Sequence[TrackedConstraint]) -> Distance | None:
         """The distance of constraints from their goal if a pod lands on these nodes; None if nodes differ."""
         found = set[Distance]()
-        for node in self._different(nodes, cared):
+        for node in _different(nodes, cared):
             if lifted.lands(node, nearer=False) is None:
                 return None
             found.add(distance(cared))
             lifted.lift()
         return found.pop() if len(found) == 1 else None
-
-    @staticmethod
-    def _different(nodes: Mask, constraints: Sequence[TrackedConstraint]) -> list[int]:
-        """One of these nodes for each class that constraints distinguish: by domain, or by its counts."""
-        inside = np.flatnonzero(nodes)
-        if not inside.size:
-            return []
-        traits: list[Ints] = []
-        for constraint in constraints:
-            codes = constraint.rule.column.codes[inside]
-            own = len(constraint.rule.column.values) * 2 > len(nodes)
-            for counts in (constraint.rule.counts, constraint.held):
-                sums = np.append(counts.sums(), 0)
-                traits.append((sums[codes] if own else codes).astype(np.int64))
-            traits.append(constraint.rule.counts.eligible[inside].astype(np.int64))
-        if not traits:
-            return [int(inside[0])]
-        first = np.unique(np.array(traits), axis=1, return_index=True)[1]
-        found: list[int] = inside[np.sort(first)].tolist()
-        return found
 
     def _pods_counted_on(self, template: int, node: int) -> int:
         """The pods on a node that count for the constraints of a template."""
@@ -252,3 +233,17 @@ class UnpinnedMoves:
             for constraint in self._trial.ledger.of(template)
             if template in constraint.members
         )
+
+
+def _different(nodes: Mask, constraints: Iterable[TrackedConstraint]) -> list[int]:
+    """One of these nodes for each class that constraints distinguish: by domain, or by its counts."""
+    traits: list[Ints | Mask] = []
+    for constraint in constraints:
+        codes = constraint.rule.column.codes
+        own = len(constraint.rule.column.values) * 2 > len(nodes)
+        sums = (counts.padded()[codes] for counts in (constraint.rule.counts, constraint.held))
+        traits += [constraint.rule.counts.eligible, *(sums if own else (codes,))]
+    inside = np.flatnonzero(nodes)
+    first = np.unique(numbered(len(nodes), traits)[inside], return_index=True)[1]
+    found: list[int] = inside[np.sort(first)].tolist()
+    return found
