@@ -35,7 +35,7 @@ class ReplacementLandings:
             most[:, move.source] += self._trial.taken[self._trial.template(move.pod)]
         masks = [self._others(move, wave) for move in wave]
         mays = [
-            self._static(move) & self._room.fits(self._trial.template(move.pod), most) & may
+            self._static(move) & self._trial.has_room(self._trial.template(move.pod), most) & may
             for move, (may, _) in zip(wave, masks, strict=True)
         ]
         uncertain_pods = [
@@ -54,7 +54,7 @@ class ReplacementLandings:
         if self._timeline.waits_for_the_end(move):
             free = free.copy()
             free[:, move.source] += self._trial.taken[template]
-        sure = self._static(move) & self._room.fits(template, free) & sure
+        sure = self._static(move) & self._trial.has_room(template, free) & sure
         alone = not self._trial.rules(template)
         return Replacement(move, template, may, sure, free, same_wave, room_alone=alone)
 

@@ -98,23 +98,12 @@ class WaveRoom:
 
     def free(self) -> Ints:
         """What is free on every node if no uncertain replacement is on it."""
-        trial = self._trial
-        found: Ints = trial.free() + self._uncertain_load
-        return found
+        return self._trial.free() + self._uncertain_load
 
     def free_on(self, node: int) -> Ints:
         """The same of one node."""
-        trial = self._trial
-        used: Ints = trial.state.used[:, node] - self._uncertain_load[:, node]
-        found: Ints = trial.problem.allocatable[:, node] - used
-        return found
-
-    def fits(self, template: int, free: Ints) -> Mask:
-        """The nodes whose `free` room is enough for a pod of a template."""
-        wants = self._trial.wanted[template]
-        asked = np.flatnonzero(wants)
-        found: Mask = np.all(free[asked] >= wants[asked, np.newaxis], axis=0)
-        return found
+        free: Ints = self._trial.problem.allocatable[:, node] - self._trial.state.used[:, node]
+        return free + self._uncertain_load[:, node]
 
     def is_enough(self, need: Replacement, nodes: Codes, least: int) -> bool:
         """Whether a pod finds room for certain on some nodes, of which at least so many are open to it."""
@@ -124,16 +113,9 @@ class WaveRoom:
         # A replacement is on one node, and closes at most that one, by room or by counts.
         if least > len(near) or not need.room_alone:
             return least > len(near)
-        slots = self._slots(need.template, need.free[:, nodes])
+        slots = self._trial.slots(need.template, need.free[:, nodes])
         # Which nodes are open is not known: assume those with the least room.
         return int(np.sort(slots)[:least].sum()) > self._lost(need.template, nodes, slots, near)
-
-    def _slots(self, template: int, free: Ints) -> Ints:
-        """For every node, how many pods of a template it has room for."""
-        wants = self._trial.wanted[template]
-        asked = np.flatnonzero(wants)
-        found: Ints = (free[asked] // wants[asked, np.newaxis]).min(axis=0)
-        return found
 
     def has_places(
         self, need: Replacement, nodes: Codes, headroom: Ints, coupled_moves: Sequence[UncertainReplacement]
@@ -144,7 +126,7 @@ class WaveRoom:
         """
         if not need.room_alone:
             return False
-        slots = np.where(headroom > 0, self._slots(need.template, need.free[:, nodes]), 0)
+        slots = np.where(headroom > 0, self._trial.slots(need.template, need.free[:, nodes]), 0)
         known = set(coupled_moves)
         others = [uncertain for uncertain in self._near(nodes, need.same_wave) if uncertain not in known]
         near = [uncertain for uncertain in coupled_moves if uncertain.nodes[nodes].any()]

@@ -183,6 +183,23 @@ class TrialCluster:
         found[self.problem.extended_rows] = self.problem.allocatable[self.problem.extended_rows] == 0
         return found
 
+    def spare(self, template: int, free: Ints) -> Ints:
+        """What would be left of free amounts, for the resources that a template requests."""
+        asked = np.flatnonzero(self.wanted[template])
+        spare: Ints = free[asked] - self.wanted[template][asked, np.newaxis]
+        return spare
+
+    def has_room(self, template: int, free: Ints) -> Mask:
+        """Where free amounts are enough for a pod of a template."""
+        found: Mask = np.all(self.spare(template, free) >= 0, axis=0)
+        return found
+
+    def slots(self, template: int, free: Ints) -> Ints:
+        """For how many pods of a template free amounts are enough."""
+        asked = np.flatnonzero(self.wanted[template])
+        found: Ints = (free[asked] // self.wanted[template][asked, np.newaxis]).min(axis=0)
+        return found
+
     def wanted_on(self, pods: Codes, nodes: Codes) -> Ints:
         """What has to be free for pods on these nodes: a row for every resource, a column for every node."""
         found = np.zeros_like(self.problem.allocatable)

@@ -54,7 +54,7 @@ class ReservedRoom:
         self, trial: TrialCluster, room: WaveRoom, left: Iterable[Move], reserved: Collection[int]
     ) -> None:
         """Room for those of the moves `left` whose pods are `reserved`."""
-        self._trial, self._room, self._reserved = trial, room, reserved
+        self._trial, self._reserved = trial, reserved
         self._targets, self._free = trial.problem.nodes.none.copy(), room.free()
         for move in left:
             taken = trial.taken[trial.template(move.pod)]
@@ -69,7 +69,7 @@ class ReservedRoom:
         if move.pod in self._reserved:
             free = free.copy()
             free[:, move.target] += self._trial.taken[template]
-        found: Mask = self._targets & ~self._room.fits(template, free)
+        found: Mask = self._targets & ~self._trial.has_room(template, free)
         return found
 
 

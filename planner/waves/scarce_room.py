@@ -219,9 +219,9 @@ class ScarceRoom:
 
     def _open(self, move: Move) -> Mask:
         """The nodes in the planned domain that may have room for a replacement."""
-        template, room = self._trial.template(move.pod), self._room
+        template, trial = self._trial.template(move.pod), self._trial
         if template not in self._fits:
-            self._fits[template] = room.fits(template, room.free()) & self._trial.plan(template).static
+            self._fits[template] = trial.has_room(template, self._room.free()) & trial.plan(template).static
         found: Mask = self._fits[template] & self._near(move)
         return found
 

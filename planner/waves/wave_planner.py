@@ -18,7 +18,6 @@ from typing import Protocol
 
 from planner.eviction.protections import SOFT
 from planner.landing.landing import RESTRICTED, Considered, Landing, LandingContradiction
-from planner.landing.room import WaveRoom
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.proof import move_effort as effort
@@ -333,17 +332,13 @@ def _never() -> bool:
 
 def _tight(trial: TrialCluster, moves: Sequence[Move]) -> set[int]:
     """The pods for which few nodes have room."""
-    room, found = WaveRoom(trial), set[int]()
-    free, known = room.free(), dict[int, bool]()
-    for move in moves:
-        template = trial.template(move.pod)
-        if template not in known:
-            static = trial.plan(template).static
-            fits = room.fits(template, free) & static
-            known[template] = int(fits.sum()) <= effort.SCARCE_ROOM * int(static.sum())
-        if known[template]:
-            found.add(move.pod)
-    return found
+    free, tight = trial.free(), set[int]()
+    for template in {trial.template(move.pod) for move in moves}:
+        static = trial.plan(template).static
+        fits = trial.has_room(template, free) & static
+        if int(fits.sum()) <= effort.SCARCE_ROOM * int(static.sum()):
+            tight.add(template)
+    return {move.pod for move in moves if trial.template(move.pod) in tight}
 
 
 def _of_broken(timeline: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> set[int]:

@@ -66,7 +66,7 @@ class AlternativeNodes:
         key = self._trial.wanted[template].tobytes()
         found = self._roomy.get(key)
         if found is None:
-            self._roomy[key] = found = np.all(self.spare(template, self._trial.free()) >= 0, axis=0)
+            self._roomy[key] = found = self._trial.has_room(template, self._trial.free())
         return found
 
     def gaps(self) -> tuple[Codes, Mask]:
@@ -78,12 +78,6 @@ class AlternativeNodes:
             if amounts.any():
                 fits &= amounts[:, np.newaxis] <= free[row, nodes]
         return nodes, fits
-
-    def spare(self, template: int, free: Ints) -> Ints:
-        """What would be left of free amounts, for the resources that a template requests."""
-        asked = np.flatnonzero(self._trial.wanted[template])
-        spare: Ints = free[asked] - self._trial.wanted[template][asked, np.newaxis]
-        return spare
 
 
 class Openings:
@@ -124,7 +118,7 @@ class Openings:
         nodes = state.node_of[pods]
         order = np.lexsort((-self._trial.sizes[kinds[pods]], nodes))
         pods, nodes = pods[order], nodes[order]
-        fits = (self._elsewhere.spare(template, self._free_without(pods, nodes)) >= 0).all(axis=0)
+        fits = self._trial.has_room(template, self._free_without(pods, nodes))
         rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes) + 1
         opened = np.flatnonzero(fits & (rank <= effort.CHAIN_TOGETHER))
         yield from dict.fromkeys(nodes[opened][np.argsort(rank[opened], kind="stable")].tolist())
@@ -162,7 +156,7 @@ class Openings:
             return None
         of, size = np.array(list(known), np.intp), self._trial.sizes
         free = self._trial.free()[:, [node]] + self._trial.taken[of].T
-        alone = (self._elsewhere.spare(template, free) >= 0).all(axis=0)
+        alone = self._trial.has_room(template, free)
         return known[int(of[np.lexsort((of, np.where(alone, size[of], -size[of]), ~alone))[0]])]
 
 
@@ -245,7 +239,7 @@ class EjectionChains:
         self._meter.spend(PRICE_OF_TURN + PRICE_OF_NUMBER * len(good))
         nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
         nodes = nodes[(nodes != source) & (nodes != closed)]
-        spare = self._elsewhere.spare(template, self._trial.free()[:, nodes])
+        spare = self._trial.spare(template, self._trial.free()[:, nodes])
         wants = self._trial.wanted[template]
         loose = (spare * effort.CHAIN_TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
         for node in nodes[np.lexsort((nodes, loose))][: effort.CHAIN_GAPS].tolist():

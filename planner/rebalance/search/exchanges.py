@@ -143,13 +143,12 @@ class Exchanges:
         for (t, node), pods in leaving.items():
             room[:, node] += pods * self._trial.taken[t]
         for number, kind in enumerate(kinds):
-            codes, wants = kind[0].codes, self._trial.wanted[kind[0].template]
+            codes = kind[0].codes
             templates = {workload.template for workload in kind}
             most = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
             for (t, domain), traffic in into.items():
                 most[domain] += traffic.most if t in templates else 0
-            asked = wants > 0
-            fit = (np.maximum(room[asked], 0) // wants[asked, np.newaxis]).min(axis=0)
+            fit = self._trial.slots(kind[0].template, np.maximum(room, 0))
             fit = np.where(kind[0].open_to, np.minimum(fit, most[codes]), 0)
             yield from (((number, node), int(fit[node])) for node in np.flatnonzero(fit).tolist())
 
