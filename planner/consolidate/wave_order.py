@@ -117,6 +117,5 @@ def _related(trial: TrialCluster) -> Iterable[Sequence[int]]:
     for asking in trial.problem.templates:
         for plugin in trial.plan(asking.index).changing:
             if isinstance(plugin, InterPodAffinity):
-                rules = plugin.rules(asking)
-                for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by):
+                for around in plugin.rules(asking).every:
                     yield [asking.index, *around.counts.tally.members]

@@ -64,6 +64,11 @@ class AffinityRules:
     anti_affinity: tuple[Around, ...]
     kept_out_by: tuple[Around, ...]
 
+    @property
+    def every(self) -> tuple[Around, ...]:
+        """All that is counted."""
+        return *self.needs, *self.anti_affinity, *self.kept_out_by
+
 
 class InterPodAffinity(Filter, Score):
     """Required and preferred affinity and anti-affinity between pods."""
@@ -90,8 +95,7 @@ class InterPodAffinity(Filter, Score):
             self._anti_affinity_owners.add(number, term, 1)
         hard = self._args.hard_pod_affinity_weight
         weighted = [(hard, term) for term in terms.needs] if hard else []
-        weighted += [*terms.likes, *((-weight, term) for weight, term in terms.dislikes)]
-        for weight, term in weighted:
+        for weight, term in (*weighted, *terms.preferred):
             self._affinity_owners.add(number, term, weight)
 
     def _around(self, tally: PodCounts, key: str, weight: int = 1) -> Around:
@@ -132,8 +136,7 @@ class InterPodAffinity(Filter, Score):
         )
 
     def reads(self, template: Template) -> Iterator[PodCounts]:
-        rules = self.rules(template)
-        for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by, *self._weighted(template)):
+        for around in (*self.rules(template).every, *self._weighted(template)):
             yield around.counts.tally
 
     def concerns(self, template: Template) -> bool:
@@ -151,8 +154,7 @@ class InterPodAffinity(Filter, Score):
         return codes
 
     def stamp(self, template: Template) -> Hashable:
-        rules = self.rules(template)
-        return tuple(a.counts.version for a in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by))
+        return tuple(around.counts.version for around in self.rules(template).every)
 
     def lacks_peers(self, template: Template) -> Mask:
         """The nodes where affinity peers that the template needs are missing."""
@@ -179,9 +181,8 @@ class InterPodAffinity(Filter, Score):
         )
 
     def watches(self, template: Template) -> Collection[int]:
-        rules = self.rules(template)
-        arounds = (*rules.needs, *rules.anti_affinity, *rules.kept_out_by)
-        return {number for around in arounds for number in around.counts.tally.members}
+        every = self.rules(template).every
+        return {number for around in every for number in around.counts.tally.members}
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         rules = self.rules(template)
@@ -194,9 +195,7 @@ class InterPodAffinity(Filter, Score):
         return limit
 
     def tells_apart(self, template: Template) -> Iterator[NDArray[Any]]:
-        rules = self.rules(template)
-        for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by):
-            yield around.column.codes
+        return (around.column.codes for around in self.rules(template).every)
 
     def encode(self, x: Counts) -> None:
         """No pod near those with anti-affinity to it, and peers for those that need them."""
@@ -243,10 +242,9 @@ class InterPodAffinity(Filter, Score):
 
     def _make_weights(self, template: Template) -> Iterator[Around]:
         terms = self._terms[template.index]
-        own = [*terms.likes, *((-weight, term) for weight, term in terms.dislikes)]
-        if not own and self._args.ignore_preferred_terms_of_existing_pods:
+        if not terms.preferred and self._args.ignore_preferred_terms_of_existing_pods:
             return
-        for weight, term in own:
+        for weight, term in terms.preferred:
             yield self._around(self._matched((term.selection,)), term.key, weight)
         for tally, key, weight in self._affinity_owners.of(template, self.state):
             yield self._around(tally, key, weight)
@@ -264,8 +262,7 @@ class InterPodAffinity(Filter, Score):
 
     def _preferred(self, template: Template) -> Iterator[tuple[int, int, Around]]:
         """The template's preferred terms: weight, whether it matches itself, and the pods around."""
-        terms = self._terms[template.index]
-        for weight, term in (*terms.likes, *((-weight, term) for weight, term in terms.dislikes)):
+        for weight, term in self._terms[template.index].preferred:
             itself = int(term.selection.matches(template))
             yield weight, itself, self._around(self._matched((term.selection,)), term.key)
 
@@ -276,8 +273,7 @@ class InterPodAffinity(Filter, Score):
 
     def prefers_affinity_peers(self, template: Template) -> bool:
         """Whether the template has preferred terms of its own."""
-        terms = self._terms[template.index]
-        return bool(terms.likes or terms.dislikes)
+        return bool(self._terms[template.index].preferred)
 
     def violations(self) -> Iterator[Violation]:
         """Pods apart from the peers they need, or together with pods of their anti-affinity."""

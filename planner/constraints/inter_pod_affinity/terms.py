@@ -24,12 +24,11 @@ class Term(NamedTuple):
 
 
 class TermPreferences(NamedTuple):
-    """All terms of a template, by kind; preferred ones with their weight."""
+    """All terms of a template, by kind; preferred ones with their weight, below zero for anti-affinity."""
 
     needs: tuple[Term, ...]
     anti_affinity: tuple[Term, ...]
-    likes: tuple[tuple[int, Term], ...]
-    dislikes: tuple[tuple[int, Term], ...]
+    preferred: tuple[tuple[int, Term], ...]
 
     @property
     def required(self) -> bool:
@@ -37,7 +36,7 @@ class TermPreferences(NamedTuple):
         return bool(self.needs or self.anti_affinity)
 
 
-NO_TERMS = TermPreferences((), (), (), ())
+NO_TERMS = TermPreferences((), (), ())
 
 
 class Reader:
@@ -57,8 +56,11 @@ class Reader:
         return TermPreferences(
             tuple(self._term(term, template) for term in near.required),
             tuple(self._term(term, template) for term in apart.required),
-            tuple((item.weight, self._term(item.pod_affinity_term, template)) for item in near.preferred),
-            tuple((item.weight, self._term(item.pod_affinity_term, template)) for item in apart.preferred),
+            tuple(
+                (sign * item.weight, self._term(item.pod_affinity_term, template))
+                for sign, side in ((1, near), (-1, apart))
+                for item in side.preferred
+            ),
         )
 
     def _term(self, term: PodAffinityTerm, template: Template) -> Term:
