@@ -26,7 +26,7 @@ from planner.landing.constraint_status import (
     Restriction,
 )
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import move_effort as effort
@@ -41,11 +41,6 @@ class LeavingPod:
     cell: int
     target: int
     restriction: Restriction | None = None
-
-    @classmethod
-    def of(cls, move: Move, template: int, coupled: CoupledConstraints) -> LeavingPod:
-        """The pod of a move, without a restriction."""
-        return cls(template, int(coupled.cell_of[move.source]), int(coupled.cell_of[move.target]))
 
 
 class CoupledConstraints:

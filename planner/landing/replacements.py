@@ -96,22 +96,17 @@ def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Coll
     if not isinstance(plugin, InterPodAffinity) or not others:
         return False
     rules = plugin.rules(trial.problem.templates[template])
-    return any(
-        other in around.counts.tally.members
-        for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by)
-        for other in others
-    )
+    return any(other in around.counts.tally.members for around in rules.every for other in others)
 
 
 class PossibleNodes:
     """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are."""
 
-    def __init__(self, case: Replacement, outcomes: OutcomesByOption, room: WaveRoom) -> None:
-        self.case = case
-        self.outcomes = outcomes
-        self.coupled, self.leaving = outcomes.coupled, outcomes.leaving
-        coupled = self.coupled
-        self._room = room
+    def __init__(self, case: Replacement, coupled: CoupledConstraints, room: WaveRoom) -> None:
+        self.case, self.coupled, self._room = case, coupled, room
+        source, target = coupled.cell_of[[case.move.source, case.move.target]].tolist()
+        self.leaving = LeavingPod(case.template, source, target)
+        self.outcomes = OutcomesByOption(coupled, self.leaving)
         same_wave = [one for one in case.same_wave if one.template in coupled.templates]
         #: The uncertain replacements that change counts of these coupled constraints.
         self._counted = room.of(coupled.templates) + same_wave

@@ -17,8 +17,6 @@ import numpy as np
 from planner.landing.constraint_status import OccupancyHistogram
 from planner.landing.coupled_constraints import (
     CoupledConstraints,
-    LeavingPod,
-    OutcomesByOption,
     are_alike,
     wave_outcomes,
 )
@@ -82,9 +80,7 @@ class WaveLandings:
         groups: dict[CoupledConstraints, list[tuple[PossibleNodes, Mask]]] = {}
         for case, nodes in zip(cases, closed, strict=True):
             coupled = self._coupled[case.template]
-            leaving = LeavingPod.of(case.move, case.template, coupled)
-            possible = PossibleNodes(case, OutcomesByOption(coupled, leaving), self.room)
-            groups.setdefault(coupled, []).append((possible, nodes))
+            groups.setdefault(coupled, []).append((PossibleNodes(case, coupled, self.room), nodes))
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
         # A cordon keeps all other replacements of a wave off the node.
         cordons = considered.pins and len(wave) == 1
