@@ -15,13 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from operator import attrgetter
 
 import numpy as np
 
 from models.objects.pod import Pod
-from models.objects.selectors import LabelSelector
 from planner.constraints import Filter
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import Controllers
@@ -173,10 +172,11 @@ class Movable:
             # Pods of one template may differ in volumes that no filter looks at.
             yield has_local_storage, "with local storage"
         yield asks_to_stay, "with an annotation against eviction"
-        if rules.selector is not None:
-            yield partial(_is_outside, rules.selector), "outside the policy's labels"
+        if (selector := rules.selector) is not None:
+            yield lambda pod: not selector.matches(pod.metadata.labels), "outside the policy's labels"
         if rules.min_age is not None and self.now is not None:
-            yield partial(_is_younger, self.now - rules.min_age), "too young"
+            since = self.now - rules.min_age
+            yield lambda pod: (pod.metadata.creation_timestamp or since) > since, "too young"
 
     @cached_property
     def now(self) -> datetime | None:
@@ -218,15 +218,6 @@ class Movable:
     def templates(self) -> Iterator[int]:
         """The templates that have movable pods."""
         return iter(self._by_template)
-
-
-def _is_outside(selector: LabelSelector, pod: Pod) -> bool:
-    return not selector.matches(pod.metadata.labels)
-
-
-def _is_younger(since: datetime, pod: Pod) -> bool:
-    created = pod.metadata.creation_timestamp
-    return created is not None and created > since
 
 
 def _times(pod: Pod) -> Iterator[datetime]:

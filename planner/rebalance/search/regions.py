@@ -198,9 +198,8 @@ class LowerBounds:
         return chained(self._stages, total, "counting")
 
     def _counted(self, group: ConstraintGroup) -> Counter[str]:
-        least = max(
-            (_least_moves(constraint) for constraint in group.constraints if constraint.hard), default=0
-        )
+        broken = (one for one in group.constraints if one.hard and one.excess())
+        least = max((one.moves_needed(closed=False) or 0 for one in broken), default=0)
         weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in group.templates]
         return Counter(moves=least, disruption=least * min(weights, default=0))
 
@@ -246,8 +245,3 @@ def chained(
             return
         yield Claim(name, Bound(bounds[name], source, frozenset(assumes)), dict(given))
         given[name] = bounds[name]
-
-
-def _least_moves(constraint: TrackedConstraint) -> int:
-    """The least number of moves after which a constraint has no excess."""
-    return (constraint.moves_needed(closed=False) or 0) if constraint.excess() else 0
