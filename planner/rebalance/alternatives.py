@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -94,17 +95,15 @@ class Alternatives:
     def plan(self) -> PlannedMoves:
         """The best plan that is found."""
         found = find_moves(self._evaluator)
-        best = first = self._planner.of(found.moves, found.values, self._others)
+        others = partial(unpinned_moves, self._evaluator)
+        best = first = self._planner.of(found.moves, found.values, others)
         instead = self._instead(found, first)
         while best.left or best.misses(found.values):
             known = next(instead, None)
             if known is None:
                 break
-            best = min(best, self._planner.of(*known, lambda: ()), key=lambda one: one.key)
+            best = min(best, self._planner.of(*known), key=lambda one: one.key)
         return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
-
-    def _others(self) -> Iterator[Sequence[Move]]:
-        yield unpinned_moves(self._evaluator)
 
     def _instead(self, found: FoundMoves, first: WavePlan) -> Iterator[Found]:
         """Other moves to try one after the other; even the best of them may leave more than was found."""

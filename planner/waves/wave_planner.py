@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -166,16 +166,14 @@ class WavePlanner:
         self,
         moves: Sequence[Move],
         planned: Mapping[str, int],
-        others: Callable[[], Iterable[Sequence[Move]]],
+        others: Callable[[], Sequence[Move]] | None = None,
     ) -> WavePlan:
         """The best plan for the moves, or for `others` where the plan could be better."""
         best = self._with_retries(moves, planned)
-        if not self.is_large(moves):
+        if others is not None and not self.is_large(moves):
             self.meter.look_for("landings that need no pin")
-            for other in others():
-                if best.is_as_planned(planned) or self.meter.over():
-                    break
-                best = min(best, self._with_retries(other, planned), key=lambda one: one.key)
+            if not (best.is_as_planned(planned) or self.meter.over()):
+                best = min(best, self._with_retries(others(), planned), key=lambda one: one.key)
         self.meter.look_for("a safe wave for every move")
         if (best.left or best.misses(planned)) and self._size(moves) <= effort.ONE_MOVE_A_WAVE_MOST:
             best = min(best, self.one_move_a_wave(moves), key=lambda one: one.key)
@@ -234,7 +232,7 @@ class WavePlanner:
         best, retries = self._nothing(moves), _Retries(moves, tight)
         # Waves are planned even if the search took all of the time.
         is_over: Callable[[], bool] = _never
-        while not retries.are_over and not is_over():
+        while retries.number <= effort.WAVE_PLANS and not is_over():
             timeline = self._timeline(moves)
             rules = replace(self.rules, max_unavailable=1) if retries.number else self.rules
             order = CertainFirst(Candidates(timeline, moves, rules, retries.hints()))
@@ -295,11 +293,6 @@ class _Retries:
     _reserved: set[int] = field(default_factory=set)
     _first: dict[int, int] = field(default_factory=dict)
     _ranks: int = 0
-
-    @property
-    def are_over(self) -> bool:
-        """Whether every attempt was made."""
-        return self.number > effort.WAVE_PLANS
 
     def hints(self) -> RetryHints:
         """The hints for the next attempt."""
