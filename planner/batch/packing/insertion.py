@@ -53,7 +53,7 @@ class Insertion:
         before = tabu.at.copy()
         if tabu.insert(pod) and tabu.repair(self._effort.iterations_for_one, self._meter):
             return True
-        _restore(tabu, before)
+        tabu.reset(before)
         return False
 
     def _instead(self, tabu: Tabu, pod: int) -> bool:
@@ -67,7 +67,7 @@ class Insertion:
         if self._one_more(tabu, pod):
             self._return(tabu, lower)
             return True
-        _restore(tabu, before)
+        tabu.reset(before)
         return False
 
     def _return(self, tabu: Tabu, pods: Codes) -> None:
@@ -81,8 +81,3 @@ class Insertion:
         pods = np.flatnonzero((tabu.at == self._v.nodes) & (self._v.priority == priority))
         ordered: list[int] = pods[np.argsort(self._size[pods], kind="stable")].tolist()
         return ordered
-
-
-def _restore(tabu: Tabu, at: Codes) -> None:
-    for pod in np.flatnonzero(tabu.at != at).tolist():
-        tabu.move(pod, int(at[pod]))
