@@ -52,7 +52,7 @@ def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
     accepted = True
     for number, alike in groupby(binds, key=lambda bind: int(pending.problem.template_of[bind[0]])):
         framework, some = pending.framework(number), list(alike)
-        plan_of = framework.plan(pending.template(number))
+        plan_of = pending.plan(number)
         pods, nodes = [pod for pod, _ in reversed(some)], np.array([node for _, node in some], np.intp)
         bound = framework.bind_in_turn(plan_of, pods, nodes)
         for pod, node in some[bound:]:
@@ -75,8 +75,7 @@ def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterato
 
 def line(pending: Pending, number: int) -> str:
     """kube's line about a template in the state as it is."""
-    framework = pending.framework(number)
-    return framework.diagnose(framework.plan(pending.template(number))).message()
+    return pending.framework(number).diagnose(pending.plan(number)).message()
 
 
 def _notes(found: Result, *, final_state: bool) -> Iterator[str]:

@@ -185,7 +185,7 @@ class _EnoughError(Exception):
 
 def _reachable(placed: Sequence[int], bounds: Sequence[int], pending: Pending) -> list[int]:
     """Bounds that hold together: behind the first that is not reached the others speak of other plans."""
-    found, every = list[int](), pending.placed({(number, 0): n for number, n in pending.wanted.items()})
+    found, every = list[int](), pending.of_priorities(pending.wanted)
     for bound, most in zip(bounds, every, strict=True):
         found.append(bound if found == list(placed[: len(found)]) else most)
     return found

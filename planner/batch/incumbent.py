@@ -52,8 +52,8 @@ class Incumbent:
         """What is plain to see before anything is searched for."""
         for name, pods in zip(self._names, self._placeable(), strict=True):
             yield Claim(name, Bound(pods, "the count of pods that some node could take"))
-        wanted = {(number, 0): pods for number, pods in self._pending.wanted.items()}
-        all_placed = dict(zip(self._names, self._pending.placed(wanted), strict=True))
+        every = self._pending.of_priorities(self._pending.wanted)
+        all_placed = dict(zip(self._names, every, strict=True))
         for goal in self._soft_goals:
             for bound, given in ((goal.bound(), {}), (goal.bound_of_all(), all_placed)):
                 if bound is not None:
@@ -61,12 +61,8 @@ class Incumbent:
 
     def _placeable(self) -> tuple[int, ...]:
         """Per priority, the pods that some node could take at all."""
-        pods = {
-            number: found
-            for number, found in self._pending.wanted.items()
-            if self._pending.static[number].any()
-        }
-        return self._pending.placed({(number, 0): found for number, found in pods.items()})
+        wanted, static = self._pending.wanted, self._pending.static
+        return self._pending.of_priorities({t: pods for t, pods in wanted.items() if static[t].any()})
 
     def offer(self, steps: Sequence[Step]) -> None:
         """Keep a plan if it is better than the best so far."""

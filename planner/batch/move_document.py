@@ -54,9 +54,7 @@ def _replay(pending: Pending, actions: Sequence[Action]) -> bool:
         if action.node is None:
             pending.state.unbind(action.pod)
             continue
-        number = int(pending.problem.template_of[action.pod])
-        framework = pending.framework(number)
-        if not framework.fits(framework.plan(pending.template(number)), action.node):
+        if not pending.fits(action.pod, action.node):
             return False
         pending.state.bind(action.pod, action.node)
     return True

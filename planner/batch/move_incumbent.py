@@ -40,7 +40,7 @@ class MoveIncumbent:
         self._watch = watch
         self._sequencer = ActionOrder(pending, meter)
         self._excess_limit = HardExcessLimit(pending)
-        self._all_pods = pending.placed({(number, 0): pods for number, pods in pending.wanted.items()})
+        self._all_pods = pending.of_priorities(pending.wanted)
         self._source = "the model over cells of nodes"
         #: Whether what the plan has can be had with all evictions before the first bind.
         self._evicts_first = True

@@ -33,10 +33,8 @@ def refused_when_narrowed(cluster: Cluster, steps: Sequence[PlanStep]) -> Iterat
 
 def _refuses(pending: Pending, number: int, node: int) -> bool:
     """Whether narrowing a pod of a template to the node does not bring it there."""
-    framework, template = pending.framework(number), pending.template(number)
-    if not framework.profile.heeds_affinity:
+    if not pending.framework(number).profile.heeds_affinity:
         return True
-    only = pending.problem.nodes.none.copy()
-    only[node] = True
-    refusals = (plugin.narrowed(template, only) for plugin in framework.plan(template).changing)
+    only, plan = pending.problem.nodes.only(node), pending.plan(number)
+    refusals = (plugin.narrowed(plan.template, only) for plugin in plan.changing)
     return any(refused is not None and bool(refused[node]) for refused in refusals)

@@ -21,7 +21,7 @@ from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.problem.volume_claims import Claims
-from planner.scheduler.framework import Framework
+from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.order import Placement, Step
 from planner.scheduler.profile import build, profiles_of
 from planner.scheduler.scheduler import Scheduler
@@ -125,10 +125,19 @@ class Pending:
         """The profile that schedules a template."""
         return self.frameworks[self.problem.templates[number].pod.spec.scheduler_name]
 
+    def plan(self, number: int) -> Plan:
+        """How a template's profile filters and scores it."""
+        return self.framework(number).plan(self.template(number))
+
+    def fits(self, pod: int, node: int) -> bool:
+        """Whether all filters accept a pod on a node now."""
+        number = int(self.problem.template_of[pod])
+        return self.framework(number).fits(self.plan(number), node)
+
     @cached_property
     def static(self) -> Mapping[int, Mask]:
         """For every template the nodes that no static rule refuses, whatever the state."""
-        return {number: self.framework(number).plan(self.template(number)).static for number in self.pods}
+        return {number: self.plan(number).static for number in self.pods}
 
     def wants(self, number: int) -> list[tuple[int, int]]:
         """What must be free on a node for a pod of a template: rows of the resource table and amounts."""
@@ -141,7 +150,7 @@ class Pending:
 
     def only_room_decides(self) -> bool:
         """Whether nothing but free resources keeps pods from the nodes that static rules leave them."""
-        plans = [self.framework(number).plan(self.template(number)) for number in self.pods]
+        plans = [self.plan(number) for number in self.pods]
         return (
             all(plugin.wants(plan.template) is not None for plan in plans for plugin in plan.changing)
             and not self.budgets
@@ -149,7 +158,7 @@ class Pending:
 
     def evictions_only_help(self) -> bool:
         """Whether a bind that is accepted beside some pods is accepted without them, too."""
-        plans = [self.framework(number).plan(self.template(number)) for number in self.pods]
+        plans = [self.plan(number) for number in self.pods]
         return not any(plugin.wants_pods(plan.template) for plan in plans for plugin in plan.changing)
 
     def room(self, wanted: Mapping[int, int]) -> dict[int, Ints]:
@@ -171,7 +180,7 @@ class Pending:
         return found
 
     def _room(self, number: int, wanted: Mapping[int, int], fitting: ArrayCache[Ints | None]) -> Ints:
-        plan = self.framework(number).plan(self.template(number))
+        plan = self.plan(number)
         room = np.where(plan.static, PLENTY, 0)
         for plugin in plan.changing:
             most = _most(plugin, plan.template, wanted, fitting)
@@ -182,7 +191,7 @@ class Pending:
 
     def is_capped(self, number: int) -> bool:
         """Whether a rule allows fewer pods of a template on some node than it has room for."""
-        plan = self.framework(number).plan(self.template(number))
+        plan = self.plan(number)
         fits = np.full(self.problem.nodes.size, self.wanted[number])
         limit = np.full(self.problem.nodes.size, PLENTY)
         for plugin in plan.changing:
@@ -217,10 +226,12 @@ class Pending:
                 counts[template] += pods
         else:
             counts.update(map(itemgetter(0), placement))
-        placed = dict.fromkeys(self.priorities, 0)
-        for template, pods in counts.items():
-            placed[self.priority(template)] += pods
-        return tuple(placed.values())
+        return self.of_priorities(counts)
+
+    def of_priorities(self, pods: Mapping[int, int]) -> tuple[int, ...]:
+        """So many pods of every template, for every priority, the highest first."""
+        found = self.by_priority(pods)
+        return tuple(found[priority] for priority in self.priorities)
 
 
 def _most(

@@ -39,7 +39,7 @@ class Positions:
         self._bits = max(self.wanted, default=1).bit_length()
         self._width = self._bits * len(self.templates)
         self._whole_node = (1 << self._width) - 1
-        plans = [self._plan(number) for number in self.templates]
+        plans = [self._pending.plan(number) for number in self.templates]
         self._near = [[p for p in plan.changing if not self._looks_far(p, plan)] for plan in plans]
         self._far = [[p for p in plan.changing if self._looks_far(p, plan)] for plan in plans]
         self._static = [np.flatnonzero(plan.static).tolist() for plan in plans]
@@ -53,9 +53,6 @@ class Positions:
         self._then: dict[tuple[int, int, int], int] = {}
         self._mark = self._state.mark()
         self._stands: Position = 0
-
-    def _plan(self, number: int) -> Plan:
-        return self._pending.framework(number).plan(self._pending.template(number))
 
     def _looks_far(self, plugin: Filter, plan: Plan) -> bool:
         """Whether pods of the batch on other nodes can change what a filter says."""

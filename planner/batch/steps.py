@@ -138,7 +138,7 @@ class ActionOrder:
         mark = self._state.mark()
         if pod in left:
             self._state.unbind(pod)
-        fits = self._fits(pod, node)
+        fits = self._pending.fits(pod, node)
         self._state.rollback(mark)
         return fits
 
@@ -156,12 +156,12 @@ class ActionOrder:
         """
         found = list[Action]()
         for other in (pod, *self._in_the_way(left, pod, node)):
-            if other != pod and self._fits(pod, node):
+            if other != pod and self._pending.fits(pod, node):
                 break
             if other in left:
                 self._state.unbind(other)
                 found.append(Action(other, None, left.pop(other)))
-        if not self._fits(pod, node):
+        if not self._pending.fits(pod, node):
             return found
         self._state.bind(pod, node)
         return [*found, Action(pod, node, going.get(pod))]
@@ -170,11 +170,6 @@ class ActionOrder:
         """The other pods that could go to let a pod in: those on its node first."""
         others = [other for other in left if other != pod]
         return sorted(others, key=lambda other: left[other] != node)
-
-    def _fits(self, pod: int, node: int) -> bool:
-        number = int(self._pending.problem.template_of[pod])
-        framework = self._pending.framework(number)
-        return framework.fits(framework.plan(self._pending.template(number)), node)
 
 
 def _is_as_planned(actions: Sequence[Action], steps: Sequence[Step], going: Collection[int]) -> bool:
@@ -197,9 +192,7 @@ def _can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
     accepted = True
     for action in actions:
         if accepted and action.node is not None:
-            number = int(pending.problem.template_of[action.pod])
-            framework = pending.framework(number)
-            accepted = framework.fits(framework.plan(pending.template(number)), action.node)
+            accepted = pending.fits(action.pod, action.node)
             state.bind(action.pod, action.node)
     state.rollback(mark)
     return accepted
