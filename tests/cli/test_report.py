@@ -312,14 +312,6 @@ def test_pods_that_run_now_and_are_left_over_have_a_page(planner: Planner, tmp_p
     assert planner(*words, "--report", str(tmp_path / "page.html")).code == planner(*words).code == 1
 
 
-def test_costs_of_no_nodes_have_a_page(planner: Planner, tmp_path: Path) -> None:
-    """What went wrong: the plot of costs had no part to stand in, an internal error."""
-    web = deployment("web", 1)
-    web["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["nodeTaintsPolicy"] = "Honor"
-    path = write(tmp_path / "c.json", web)
-    assert planner("consolidate", "-f", path, "--report", str(tmp_path / "page.html")).code == 0
-
-
 def test_a_page_that_cannot_be_written_is_2(planner: Planner, tmp_path: Path) -> None:
     """One line, and nothing on standard output."""
     path = write(tmp_path / "c.json", *lopsided())
