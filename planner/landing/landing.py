@@ -140,14 +140,13 @@ class LandingPreferences:
     """How replacements should land beyond being as good as planned.
 
     Pinned or cordoned only as `pin_policy` allows.  Pods in `again` must land on their planned node, as they
-    move once more; those in `certain` on a node known beforehand if scores decide that, those in `fixed`
-    with a pin if need be.  Templates in `as_planned` land in the planned domains.
+    move once more; those in `certain` on a node known beforehand if scores decide that.  Templates in
+    `as_planned` land in the planned domains.
     """
 
     pin_policy: PinPolicy = NO_PINS
     again: Collection[int] = ()
     certain: Collection[int] = ()
-    fixed: Collection[int] = ()
     as_planned: Collection[int] = ()
 
 

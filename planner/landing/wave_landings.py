@@ -108,26 +108,23 @@ class WaveLandings:
         if considered.plain and pins:
             yield from self._pinned(possible, good, plain=True)
             return
-        fixed = case.move.pod in preferences.fixed
         open_now = self._open(possible, kept=None)
         by_filters = None
         if open_now is not None and not (open_now.nodes & ~good).any():
             place = self._places.of(open_now.nodes, closed, case.template)
             by_filters = Landing(case.move, "filters", open_now.nodes, place, ends=open_now.ends)
-            if int(open_now.nodes.sum()) == 1 or not (fixed or case.move.pod in preferences.certain):
+            if int(open_now.nodes.sum()) == 1 or case.move.pod not in preferences.certain:
                 yield by_filters
         best = self._by_scores(possible, shut) if considered.scores else None
         if best is not None:
             named, ends = self._places.named(best), possible.ends_on(best)
             yield Landing(case.move, "scores", best, named, ends=ends)
-        if by_filters is not None and not fixed:
+        if by_filters is not None:
             yield by_filters
         if pins:
             yield from self._pinned(possible, good, plain=False)
         if cordons and case.template in preferences.pin_policy.cordonable:
             yield from self._cordoned(possible, good)
-        if by_filters is not None:
-            yield by_filters
 
     def _is_as_planned(self, case: Replacement) -> bool:
         return case.template in self._preferences.as_planned

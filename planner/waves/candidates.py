@@ -91,14 +91,12 @@ class RetryHints:
 
     `reserved`: no other move takes the room planned for these pods.
     `as_planned`: pods with coupled constraints land in the planned domains.
-    `fixed`: pods with coupled constraints land on one known node, where possible.
     `first`: these pods, the highest number before the others, and those with coupled constraints go while
     every landing is still certain, and keep it certain if scores alone can.
     """
 
     reserved: Collection[int] = ()
     as_planned: Collection[int] = ()
-    fixed: Collection[int] = ()
     first: Mapping[int, int] = field(default_factory=dict)
 
 
@@ -128,8 +126,6 @@ class Candidates:
         self._coupled = coupled_constraints(self.trial, sources, self._matters, kept)
         #: Templates whose moves keep their order and land in the planned domains.
         self._as_planned = {self.trial.template(pod) for pod in self._with_coupled(hints.as_planned, times)}
-        #: Pods whose replacements have to land on one known node.
-        self.fixed = self._with_coupled(hints.fixed, times)
         #: Pods that go first, the highest rank before others, while every landing is certain.
         self.first: dict[int, int] = {}
         for pod, rank in sorted(hints.first.items(), key=lambda one: one[1]):
@@ -141,7 +137,6 @@ class Candidates:
                 pin_policy=rules.pin_policy,
                 again={pod for pod, number in times.items() if number > 1},
                 certain=self.first,
-                fixed=self.fixed,
                 as_planned=self._as_planned,
             ),
         )

@@ -79,11 +79,7 @@ class CertainFirst:
             # While every landing is certain: a replacement with several possible nodes would end that.
             certain = [landing for landing in free if int(landing.nodes.sum()) == 1]
             return found.together(certain or by_scores[:1])
-        fixed = [move for move in found.ready(left) if move.pod in found.fixed]
-        known = found.alone(fixed, considered)
-        if not known and not free:
-            free = found.alone(found.ready(left), considered, again=True)
-        return found.together(known or free)
+        return found.together(free or found.alone(found.ready(left), considered, again=True))
 
 
 class OneMoveAWave:
@@ -245,7 +241,7 @@ class WavePlanner:
             if not self.is_large(moves) and retries.put_first(found, len(best.left)):
                 continue
             fresh = {move.pod for move in found.left} | _of_broken(timeline, moves, rules)
-            if not (found.left or found.misses(planned)) or fresh <= retries.fixed:
+            if not (found.left or found.misses(planned)) or fresh <= retries.reserved:
                 break
             retries.reserve(fresh)
         return best
@@ -289,16 +285,15 @@ class _Retries:
     moves: Sequence[Move]
     tight: set[int]
     number: int = 0
-    fixed: set[int] = field(default_factory=set)
-    _reserved: set[int] = field(default_factory=set)
+    reserved: set[int] = field(default_factory=set)
     _first: dict[int, int] = field(default_factory=dict)
     _ranks: int = 0
 
     def hints(self) -> RetryHints:
         """The hints for the next attempt."""
         last = self.number == effort.WAVE_PLANS
-        reserved = {move.pod for move in self.moves} if last else self.tight | self._reserved
-        return RetryHints(frozenset(reserved), frozenset(self._reserved), frozenset(self.fixed), self._first)
+        reserved = {move.pod for move in self.moves} if last else self.tight | self.reserved
+        return RetryHints(frozenset(reserved), frozenset(self.reserved), self._first)
 
     def put_first(self, found: WavePlan, least_left: int) -> bool:
         """Put what failed in a plan first; False if that was done often enough, or did not help."""
@@ -313,9 +308,8 @@ class _Retries:
         return True
 
     def reserve(self, pods: set[int]) -> None:
-        """Reserve room for some pods; those that have it already come to one known node."""
-        self.fixed |= pods & self._reserved
-        self._reserved |= pods
+        """Reserve room for some pods."""
+        self.reserved |= pods
         self.number += 1
 
 
