@@ -91,10 +91,6 @@ class AtRest:
             self.late[pod] = decision.node
             self._placed(pod, decision.node)
 
-    def is_gated(self, pod: int) -> bool:
-        """Whether the scheduler does not come to look at a pod."""
-        return pod in self.left and bool(self.problem.held_back(pod))
-
     @cached_property
     def budgets(self) -> Budgets:
         """The PodDisruptionBudgets, counted once for all pods that are explained."""

@@ -81,7 +81,7 @@ def _making_room(static: AtRest, wanted: set[str] | None) -> Iterator[str]:
 
 def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:
     """What keeps the pending pods of the snapshot from being placed together."""
-    gated = {static.problem.pods[pod].key for pod in static.left if static.is_gated(pod)}
+    gated = {static.problem.pods[pod].key for pod in static.left if static.problem.held_back(pod)}
     pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
     return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), meter)
 

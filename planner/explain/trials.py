@@ -65,9 +65,9 @@ class Trials:
     @cached_property
     def _ahead(self) -> list[list[int]]:
         """The pods ahead in the queue, those alike that follow one another together."""
-        template_of, left = self._static.problem.template_of, self._static.left
-        ahead = (pod for pod in left[: left.index(self._pod)] if not self._static.is_gated(pod))
-        return [[*alike] for _, alike in groupby(ahead, key=template_of.__getitem__)]
+        problem, left = self._static.problem, self._static.left
+        ahead = (pod for pod in left[: left.index(self._pod)] if not problem.held_back(pod))
+        return [[*alike] for _, alike in groupby(ahead, key=problem.template_of.__getitem__)]
 
     def run(
         self, candidates: Sequence[Candidate], wanted: Callable[[Candidate], bool]
@@ -108,19 +108,18 @@ class Trials:
 
     def together(self, candidate: Candidate, pods: Sequence[int]) -> int:
         """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
-        alike = [self._static.problem.pods[pod] for pod in pods]
+        problem, left = self._static.problem, self._static.left
+        alike = [problem.pods[pod] for pod in pods]
         more = [pod.model_copy(update={"spec": edited(pod.spec, candidate)}) for pod in alike]
-        nodes = changed_nodes(self._static.problem.nodes.nodes, candidate)
+        nodes = changed_nodes(problem.nodes.nodes, candidate)
         scheduler = TrialState(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
-        first = len(self._static.problem.pods)
-        variant_of = {pod: number for number, pod in enumerate(pods, start=first)}
-        left = self._static.left
+        variant_of = {pod: number for number, pod in enumerate(pods, start=len(problem.pods))}
         scheduler.restore_nominations([*(pod for pod in left if pod not in variant_of), *variant_of.values()])
         gone = _gone(candidate)
         for pod in gone:
             scheduler.state.unbind(pod)
         tried = bool(gone) or _of_cluster(candidate)
-        waiting = [pod for pod in left if pod in variant_of or (tried and not self._static.is_gated(pod))]
+        waiting = [pod for pod in left if pod in variant_of or (tried and not problem.held_back(pod))]
         sooner = self._sooner(filter(self._static.losses.comes_back, gone))
         queue = self._by_priority([pod] for pod in (*waiting, *sooner))
         return _count_placed(scheduler, chain.from_iterable(queue), variant_of)
