@@ -11,7 +11,7 @@ from models.snapshot import KUBE_SYSTEM, Snapshot
 
 _S = TypeVar("_S", bound=Snapshot)
 #: The field of a snapshot that has the workloads of a kind.
-FIELDS = {
+FIELD_OF_KIND = {
     "Deployment": "deployments",
     "Rollout": "deployments",
     "StatefulSet": "stateful_sets",
@@ -22,12 +22,12 @@ FIELDS = {
     "Job": "jobs",
 }
 #: The workloads that an apply may roll out, by that field.
-ROLLED_OUT = tuple(dict.fromkeys(FIELDS.values()))
+ROLLED_OUT = tuple(dict.fromkeys(FIELD_OF_KIND.values()))
 
 
 def with_workload(snapshot: _S, changed: Workload) -> _S:
     """The snapshot with a workload in place of the one of its API version, kind and name."""
-    field, same = FIELDS[changed.kind], (changed.api_version, changed.kind, changed.key)
+    field, same = FIELD_OF_KIND[changed.kind], (changed.api_version, changed.kind, changed.key)
     items: Any = tuple(
         changed if (old.api_version, old.kind, old.key) == same else old for old in getattr(snapshot, field)
     )

@@ -12,7 +12,7 @@ from planner.audit.spread_counts import Owners, too_much
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.diff import Diff, MovedPod, NodeChanges, PendingPod, PlacedPod, WorkloadChange
 from planner.documents.move_plan import Balance
-from planner.documents.plan import ConstraintReport, ConstraintTerms, SpreadChange
+from planner.documents.plan import ConstraintReport, SpreadChange
 from planner.problem.problem import Problem
 
 
@@ -97,7 +97,12 @@ def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) ->
         if len(every) > MOST_DOMAINS:
             domains = _differing(*domains)
         yield SpreadChange(
-            **{name: getattr(known, name) for name in (*ConstraintTerms.model_fields, "selector")},
+            namespace=known.namespace,
+            workload=known.workload,
+            topology_key=known.topology_key,
+            when_unsatisfiable=known.when_unsatisfiable,
+            max_skew=known.max_skew,
+            selector=known.selector,
             before=domains[0],
             after=domains[1],
             unlisted=len(every) - len(domains[0].keys() | domains[1].keys()),

@@ -47,7 +47,7 @@ class AskedRule:
 
 @dataclass(frozen=True, slots=True)
 class SpreadCounts(AskedRule):
-    """It with its pods: per domain, the global minimum, and the surplus where it is too much."""
+    """Such a constraint with its pods: per domain, the global minimum, and the surplus of each domain."""
 
     counts: Ints
     minimum: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models import Cluster
-from models.controllers.apply import FIELDS
+from models.controllers.apply import FIELD_OF_KIND
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import reconcile, workloads_of
 from models.controllers.stateful import ordinal_of
@@ -93,7 +93,7 @@ def grown(cluster: Cluster, several: Sequence[Asked]) -> tuple[Cluster, dict[str
             resized(item, wanted[id(item)].replicas + 1) if id(item) in wanted else item
             for item in getattr(cluster, field)
         )
-        for field in {FIELDS[asked.workload.kind] for asked in several}
+        for field in {FIELD_OF_KIND[asked.workload.kind] for asked in several}
     }
     more = reconcile(replace(cluster, **changes))
     return more, dict(_new(more, cluster.pods))

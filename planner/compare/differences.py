@@ -9,7 +9,6 @@ from planner.documents.comparison import (
     UtilisationDifference,
 )
 from planner.documents.figures import DomainCount, Summary, Utilisation
-from planner.documents.plan import ConstraintPart
 
 
 def difference(reference: Summary, best: Summary) -> Difference:
@@ -33,7 +32,10 @@ def difference(reference: Summary, best: Summary) -> Difference:
 
 def _of_spread(ours: DomainCount, theirs: DomainCount) -> SpreadDifference:
     return SpreadDifference(
-        **{name: getattr(ours, name) for name in (*ConstraintPart.model_fields, "selector")},
+        namespace=ours.namespace,
+        workload=ours.workload,
+        topology_key=ours.topology_key,
+        selector=ours.selector,
         domains={
             domain: pods - theirs.domains[domain]
             for domain, pods in ours.domains.items()

@@ -136,7 +136,7 @@ def _likely(question: ConsolidationQuestion, counts: _Counts) -> _Counts:
 
 
 def _holds_pods(alone: Setting, setting: Setting) -> bool:
-    """Whether pods that may move stay with machines: those of their DaemonSets fill a quota."""
+    """Whether with these machines pods have to stay: those of DaemonSets there fill their quota."""
     index, weights = setting.problem.pod_index, setting.movable.weights
     movable = np.flatnonzero(alone.movable.weights).tolist()
     return any(not weights[index[alone.problem.pods[pod].key]] for pod in movable)

@@ -42,7 +42,7 @@ class ConstraintPart(DocumentPart):
 
 
 class ConstraintTerms(ConstraintPart):
-    """What is said about one of them."""
+    """What is said about one topology spread constraint."""
 
     when_unsatisfiable: str
     """As in the manifest."""

@@ -84,7 +84,7 @@ class CoveringBudgets:
 
 
 class Budgets(CoveringBudgets):
-    """The same, and how many evictions each allows."""
+    """The budgets of a snapshot, which of them cover a pod, and how many evictions each allows."""
 
     def __init__(self, problem: CountedPods) -> None:
         super().__init__(problem)

@@ -112,8 +112,9 @@ def without_request(spec: PodSpec, name: str) -> PodSpec:
     """A spec that asks for none of a resource."""
 
     def without(container: Container) -> Container:
-        asked = {"requests": container.resources.requests, "limits": container.resources.limits}
-        kept = {kind: {k: v for k, v in amounts.items() if k != name} for kind, amounts in asked.items()}
-        return container.changed("resources", **kept)
+        asked = container.resources
+        requests = {other: amount for other, amount in asked.requests.items() if other != name}
+        limits = {other: amount for other, amount in asked.limits.items() if other != name}
+        return container.changed("resources", requests=requests, limits=limits)
 
     return spec.with_containers(without)

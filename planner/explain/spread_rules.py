@@ -79,8 +79,8 @@ def _own_manifest(case: PendingCase, rule: Rule, domain: int) -> Iterator[Cluste
 
 def _anyway(case: PendingCase, rule: Rule) -> ClusterChange:
     told = f"whenUnsatisfiable ScheduleAnyway for {rule.constraint.topology_key}"
-    terms = {"when_unsatisfiable": SOFT, "min_domains": None}
-    return _changed(case, rule, "ScheduleAnyway", Cost.ANYWAY, told, **terms)
+    cost = Cost.ANYWAY
+    return _changed(case, rule, "ScheduleAnyway", cost, told, when_unsatisfiable=SOFT, min_domains=None)
 
 
 def dropped(case: PendingCase) -> Iterator[ClusterChange]:

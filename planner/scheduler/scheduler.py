@@ -127,7 +127,7 @@ class Scheduler:
         return self._frameworks[self._scheduler_name(pod)]
 
     def plan_of(self, pod: int) -> Plan:
-        """What these plugins have to ask about a pod."""
+        """What these plugins have to ask about the template of a pod."""
         return self.framework_of(pod).plan(self.problem.template(pod))
 
     def _scheduler_name(self, pod: int) -> str:

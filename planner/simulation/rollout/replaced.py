@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from models import Cluster
-from models.controllers.apply import FIELDS, with_workload
+from models.controllers.apply import FIELD_OF_KIND, with_workload
 from models.objects.custom_workload import is_custom
 from models.objects.workload import DaemonSet, Deployment, StatefulSet
 from models.snapshot import Snapshot
@@ -18,7 +18,7 @@ def taken_apart(cluster: Cluster) -> tuple[Cluster, Snapshot] | None:
     before, after = cluster, Snapshot()
     for item in cluster.replaced:
         if isinstance(item, Deployment | StatefulSet | DaemonSet) and not is_custom(item):
-            field = FIELDS[item.kind]
+            field = FIELD_OF_KIND[item.kind]
             new = next(o for o in getattr(cluster, field) if (o.kind, o.key) == (item.kind, item.key))
             if item.metadata.uid and not same_template(item.spec.template, new.spec.template):
                 before = with_workload(before, item)

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from models import Cluster
-from models.controllers.apply import FIELDS
+from models.controllers.apply import FIELD_OF_KIND
 from models.errors import InputError
 from models.objects.custom_workload import is_custom
 from models.objects.workload import Job
@@ -99,7 +99,7 @@ def _largest(owners: Mapping[str, Rolling], paths: Mapping[str, Sequence[int]]) 
     """The workloads at the largest number of their path: so many pods may be needed."""
     manifests = Snapshot()
     for name, owner in owners.items():
-        field = FIELDS[owner.kind]
+        field = FIELD_OF_KIND[owner.kind]
         more: Any = (*getattr(manifests, field), owner.changed("spec", replicas=max(paths[name])))
         manifests = replace(manifests, **{field: more})
     return manifests
