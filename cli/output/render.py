@@ -49,7 +49,7 @@ _SOURCES = {
     "asked": "as asked for",
     "server": "the version of the server",
     "kubelets": "the version of the newest kubelet",
-    "newest": "the newest one compared with the program",
+    "newest": "the newest one checked against the real one",
 }
 __all__ = ["Page", "show", "show_lines", "view_of", "write_junit"]
 

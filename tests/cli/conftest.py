@@ -38,7 +38,7 @@ INTERRUPTIBLE = (
     "from cli.start import main; main()"
 )
 #: What a person is told when nothing says which release the cluster runs.
-AS_NEWEST = "as kube-scheduler 1.36 decides, the newest one compared with the program\n"
+AS_NEWEST = "as kube-scheduler 1.36 decides, the newest one checked against the real one\n"
 
 
 @pytest.fixture
