@@ -12,6 +12,7 @@ from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.documents import plan
 from planner.eviction import job_notes
+from planner.eviction.unread import taken_for_granted
 from planner.problem import endings
 from planner.proof.bounds import status_of
 
@@ -32,14 +33,15 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
             *problem.cluster.notes,
             *problem.notes,
             *problem.unproved,
-            *_jobs(pending, [action.pod for action in found.actions if action.node is None]),
+            *_controllers(pending, [action.pod for action in found.actions if action.node is None]),
             *endings.left_alone(pending.kept),
         ),
     )
 
 
-def _jobs(pending: Pending, evicted: Sequence[int]) -> Iterator[str]:
-    """What the evictions cost Jobs, and which pods of theirs are left alone."""
+def _controllers(pending: Pending, evicted: Sequence[int]) -> Iterator[str]:
+    """What evictions cost Jobs, which of their pods are left alone, and which controllers are not read."""
+    yield from taken_for_granted(pending.problem, evicted)
     impacts = [*pending.controllers.impacts(evicted)]
     yield from job_notes.lost(impacts)
     yield from job_notes.presumed(impacts)

@@ -21,6 +21,7 @@ from planner.documents.consolidation import (
     NodeCost,
     RemovedNode,
 )
+from planner.eviction.unread import taken_for_granted
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
@@ -84,7 +85,13 @@ def document(  # noqa: PLR0913 - what a plan consists of
         spread=tuple(changes(before, after)),
         domains_lost=tuple(_lost_domains(trial, emptied.removed)),
         kubernetes=problem.kubernetes.document,
-        notes=(*problem.cluster.notes, *problem.notes, *problem.unproved, *notes),
+        notes=(
+            *problem.cluster.notes,
+            *problem.notes,
+            *problem.unproved,
+            *taken_for_granted(problem, (landing.move.pod for wave in emptied.waves for landing in wave)),
+            *notes,
+        ),
     )
 
 

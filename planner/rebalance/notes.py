@@ -23,6 +23,7 @@ from planner.eviction import job_notes
 from planner.eviction.budgets import ALLOWS_NONE
 from planner.eviction.controllers import EMPTIED
 from planner.eviction.protections import SOFT, unmodelled
+from planner.eviction.unread import taken_for_granted
 from planner.landing.landing import Landing, PinPolicy
 from planner.landing.single_landings import PreemptionRisk, SingleLandings
 from planner.moves.constraint_counts import TrackedConstraint
@@ -55,9 +56,13 @@ def beforehand(trial: TrialCluster, movable: Movable) -> Iterator[str]:
         yield f"evictions that the DeschedulerPolicy allows in all: {protections.most}"
 
 
-def about_jobs(movable: Movable, waves: Sequence[Sequence[Landing]]) -> Iterator[str]:
-    """What the plan costs Jobs, and which of their pods are left alone."""
-    impacts = [*movable.controllers.impacts([landing.move.pod for wave in waves for landing in wave])]
+def about_controllers(
+    problem: Problem, movable: Movable, waves: Sequence[Sequence[Landing]]
+) -> Iterator[str]:
+    """What the plan costs Jobs, which of their pods are left alone, and which controllers are not read."""
+    pods = [landing.move.pod for wave in waves for landing in wave]
+    yield from taken_for_granted(problem, pods)
+    impacts = [*movable.controllers.impacts(pods)]
     yield from job_notes.lost(impacts)
     yield from job_notes.presumed(impacts)
     yield from job_notes.left_alone(movable.reasons.values())

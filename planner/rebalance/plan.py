@@ -43,7 +43,7 @@ from planner.rebalance.alternatives import Alternatives, EvictionsFirst, MoveTas
 from planner.rebalance.document import document
 from planner.rebalance.notes import (
     UnscheduledMoves,
-    about_jobs,
+    about_controllers,
     beforehand,
     later_waves,
     not_chosen,
@@ -188,7 +188,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         curve=points,
         notes=(
             *beforehand(trial, task.movable),
-            *about_jobs(task.movable, shown),
+            *about_controllers(trial.problem, task.movable, shown),
             *left.why(evict_only=evict_only),
             *(
                 left.with_cordons(partial(again, cluster, cordon=True, **options), best.excess)

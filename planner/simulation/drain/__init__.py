@@ -20,6 +20,7 @@ from planner.documents.plan import PendingReason
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
+from planner.eviction.unread import taken_for_granted
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for, report_best
 from planner.proof.effort import STANDARD, DrainEffort, Effort
@@ -266,6 +267,7 @@ class DrainRun:
                 *problem.notes,
                 *notes.overridden(problem, evicted),
                 *notes.not_made_again(problem, self._controllers, evicted),
+                *taken_for_granted(problem, evicted),
                 *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
                 *job_notes.presumed(impacts),
                 *problem.devices.notes(doubled.pods[pod] for pod in simulation.waiting if pod in absent),
