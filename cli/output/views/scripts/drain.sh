@@ -250,7 +250,8 @@ main() {
     cordon_all
     for number in $(rows D | awk -F'|' '!seen[$1]++ { print $1 }'); do drain_wave "$number"; done
     DONE=yes
-    for node in $(marked_nodes); do unmark "$node" '' || complain "the annotation $MARK is still on $node"; done
+    marked=$(marked_nodes) || complain "whether the annotation $MARK is still on nodes is not known: start this again"
+    for node in $marked; do unmark "$node" '' || complain "the annotation $MARK is still on $node"; done
     emptied=$(rows D | grep -c .)
     say "done: $(counted "$emptied" node) $([ "$emptied" -eq 1 ] && printf is || printf are) empty, and cordoned$(who_is_back)"
 }

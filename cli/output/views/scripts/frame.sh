@@ -59,8 +59,9 @@ options() {
 check_cluster() {
     command -v "$KUBECTL" >/dev/null || refuse "$KUBECTL cannot be found"
     if [ -n "$CLUSTER" ]; then
-        found=$(k get namespace kube-system -o 'jsonpath={.metadata.uid}' 2>/dev/null) ||
-            refuse "the cluster cannot be told: $(one_line "$(k get namespace kube-system 2>&1)")"
+        found=$(k get namespace kube-system -o 'jsonpath={"\n"}U|{.metadata.uid}' 2>&1) ||
+            refuse "the cluster cannot be told: $(one_line "$found")"
+        found=$(printf '%s\n' "$found" | sed -n 's/^U|//p')
         [ "$found" = "$CLUSTER" ] || refuse "another cluster: its kube-system is $found, the plan's $CLUSTER"
     fi
 }
@@ -69,11 +70,18 @@ check_cluster() {
 MISSING='' GRANTED=''
 need() {
     case $GRANTED in *" $2 $3/${4-} "*) return 0 ;; esac
-    if k auth can-i "$2" "$3" ${4:+"--subresource=$4"} --all-namespaces >/dev/null 2>&1; then
+    if may "$2" "$3" ${4:+"--subresource=$4"} --all-namespaces; then
         GRANTED="$GRANTED $2 $3/${4-} "
-    elif [ -z "$1" ] || ! k auth can-i "$2" "$3" ${4:+"--subresource=$4"} "--namespace=$1" >/dev/null 2>&1; then
+    elif [ -z "$1" ] || ! may "$2" "$3" ${4:+"--subresource=$4"} "--namespace=$1"; then
         MISSING="$MISSING, $2 $3${4:+/$4}${1:+ in $1}"
     fi
+}
+
+# Whether this user may do something; where there is no answer, that ends the script.
+may() {
+    found=$(k auth can-i "$@" 2>&1) && return 0
+    printf '%s\n' "$found" | grep -q '^no' || refuse "what this user may do cannot be told: $(one_line "$found")"
+    return 1
 }
 
 check_rights() {
