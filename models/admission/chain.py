@@ -26,6 +26,7 @@ from models.admission.limits import defaulted, invalid, out_of_bounds
 from models.admission.namespaces import shown_selectors, shown_tolerations
 from models.admission.pod_security import violations
 from models.admission.pods import Priorities, add_default_tolerations, merge_label_keys
+from models.admission.policies import checks_in_force, labels_of_namespace
 from models.admission.runtime import with_runtime
 from models.objects.admitted import AdmittedTemplate
 from models.objects.base import NamespacedObject
@@ -54,6 +55,11 @@ class Admission:
         self._selectors = dict(shown_selectors(cluster))
         self._tolerations = dict(shown_tolerations(cluster))
         self._mutations: dict[Whose, Mutation] = {}
+        self._changing = [
+            one
+            for one in checks_in_force(cluster)
+            if one.kind.startswith("Mutating") and one.covers("", "pods", "CREATE")
+        ]
         self.notes: list[str] = []
         newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
         known = examples(cluster)
@@ -64,7 +70,8 @@ class Admission:
                 self._enforcing.pop(pod.namespace, None)
             older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
             expected, _ = self._filled(pod.namespace, template)
-            if found := mutation(expected, pod.spec, requests=not (older or example.is_resized)):
+            labels = example.labels if example.labels and self._is_changed(cluster, pod) else {}
+            if found := mutation(expected, pod.spec, labels, requests=not (older or example.is_resized)):
                 self._mutations[whose] = found
                 self.notes.append(f"pods of {described(whose)} are not as their template has them: {found}")
         self._refusals: dict[Whose, str] = {}
@@ -90,6 +97,13 @@ class Admission:
                 )
                 return
 
+    def _is_changed(self, cluster: Snapshot, pod: Pod) -> bool:
+        """Whether a mutating webhook or policy was asked about a pod when it was made."""
+        namespace = labels_of_namespace(pod.namespace, cluster)
+        return any(
+            one.since <= _time(pod) and one.reads(namespace, pod.metadata.labels) for one in self._changing
+        )
+
     def _learn(self, item: AdmittedTemplate) -> None:
         """Take what the API server itself has said for what it will say to all pods of a template."""
         whose = item.namespace, item.workload_kind, item.workload_name
@@ -100,7 +114,7 @@ class Admission:
             self._refusals[whose] = item.refusal
             return
         self._admitted.add(whose)
-        if found := difference(item.sent, self._predicted(item.sent), item.admitted.spec):
+        if found := difference(item.sent, self._predicted(item.sent), item.admitted):
             self._mutations[whose] = found
             self.notes.append(f"the API server changes pods of {described(whose)}: {found}")
 
@@ -118,7 +132,7 @@ class Admission:
         spec, forbidden = self._filled(pod.namespace, pod.spec)
         whose = workload_of(pod)
         if (seen := self._mutations.get(whose)) is not None:
-            spec = seen.applied(spec)
+            pod, spec = seen.labelled(pod), seen.applied(spec)
         line = self._refusals.get(whose) or self._by_namespace(pod) or self._without_account(pod)
         if self._priorities.is_missing(spec):
             return refused(

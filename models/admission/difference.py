@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from models.admission.evidence import Mutation, mutation
+from models.admission.evidence import Mutation, added_labels, mutation
 from models.objects.pod import Pod, PodSpec
 
 #: What decides on placement and is not looked at in running pods: a template may have been changed since.
@@ -19,10 +19,11 @@ _FIELDS = (
 )
 
 
-def difference(sent: Pod, foretold: PodSpec, admitted: PodSpec) -> Mutation | None:
+def difference(sent: Pod, foretold: PodSpec, admitted: Pod) -> Mutation | None:
     """What to do to other pods of the template, so that they are as the API server will have them."""
-    others = {name: (getattr(sent.spec, name), after) for name, after in _changed(foretold, admitted)}
-    found = mutation(foretold, admitted, requests=True)
+    others = {name: (getattr(sent.spec, name), after) for name, after in _changed(foretold, admitted.spec)}
+    labels = added_labels(sent.metadata.labels, admitted.metadata.labels)
+    found = mutation(foretold, admitted.spec, labels, requests=True)
     if not others:
         return found
     return replace(

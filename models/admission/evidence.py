@@ -3,6 +3,8 @@
 Mutating webhooks and policies leave no other trace that is read here.  What they do to the pods of a workload
 is taken from the youngest pod that its present template has made, and done to the next one, too: containers,
 requests and limits, tolerations, node selector, scheduler.  A request that the new template changes is kept.
+Labels that all pods of the template have and the template has not are taken for the work of a mutating
+webhook or policy where one is asked about such pods; others label pods, too.
 The requests of a pod that was resized in place say nothing about those of the next one.
 """
 
@@ -13,8 +15,8 @@ from datetime import UTC, datetime
 from models.objects.affinity import Toleration
 from models.objects.base import kubernetes_name
 from models.objects.containers import Container, ResourceRequirements
-from models.objects.custom_workload import CloneSet, Rollout
-from models.objects.pod import Pod, PodSpec
+from models.objects.custom_workload import ARGO, KRUISE, CloneSet, Rollout
+from models.objects.pod import Pod, PodSpec, PodTemplateSpec
 from models.objects.quantity import format_quantity
 from models.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from models.snapshot import Snapshot
@@ -24,6 +26,12 @@ _HASHED = {owner.hash_label: owner.__name__ for owner in (Deployment, Rollout)}
 _REVISION = "controller-revision-hash"
 #: Controllers and plugins add tolerations of these keys by rules of their own.
 _OF_NODES = "node.kubernetes.io/"
+#: Labels that controllers give to pods, each pod its own or all of a revision, and those of nodes.
+_GIVEN = {*_HASHED, _REVISION, "pod-template-generation", "job-name", "controller-uid"}
+_GIVEN_IN = {f"{owner}.kubernetes.io" for owner in ("apps", "batch", "statefulset", "topology")} | {
+    KRUISE,
+    ARGO,
+}
 _SIDES = ("containers", "init_containers")
 #: Namespace, kind and name of the workload that decides on a pod's template.
 Whose = tuple[str, str, str]
@@ -59,12 +67,11 @@ class Mutation:
     scheduler_name: str
     others: Mapping[str, tuple[object, object]] = field(default_factory=dict)
     """Other fields of the spec, as they were asked for and as they became."""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        changed = (
-            self.resources or self.tolerations or self.node_selector or self.scheduler_name or self.others
-        )
-        return bool(changed or any(self.added.values()))
+        fields = self.resources, self.tolerations, self.node_selector, self.scheduler_name, self.others
+        return any(fields) or bool(self.labels) or any(self.added.values())
 
     def __str__(self) -> str:
         return f"{'; '.join(self._parts())}; the next pod is made as they are"
@@ -80,6 +87,14 @@ class Mutation:
         if self.scheduler_name:
             yield f"scheduler {self.scheduler_name}"
         yield from (f"another {kubernetes_name(name)}" for name in self.others)
+        yield from (f"label {key}={value} is added" for key, value in self.labels.items())
+
+    def labelled(self, pod: Pod) -> Pod:
+        """Another pod of the workload with the labels that are added; those of its template are kept."""
+        if not self.labels:
+            return pod
+        metadata = pod.metadata.model_copy(update={"labels": {**self.labels, **pod.metadata.labels}})
+        return pod.model_copy(update={"metadata": metadata})
 
     def applied(self, spec: PodSpec) -> PodSpec:
         """The same done to another pod of the workload."""
@@ -133,9 +148,11 @@ def _moved(own: Mapping[str, int], expected: Mapping[str, int], seen: Mapping[st
     return found
 
 
-def mutation(expected: PodSpec, seen: PodSpec, *, requests: bool) -> Mutation | None:
-    """How a pod differs from what was expected; without `requests` these are not compared."""
-    if expected.containers is seen.containers and expected.tolerations is seen.tolerations:
+def mutation(
+    expected: PodSpec, seen: PodSpec, labels: Mapping[str, str], *, requests: bool
+) -> Mutation | None:
+    """How a pod differs from what was expected, `labels` added; without `requests` these are not compared."""
+    if not labels and expected.containers is seen.containers and expected.tolerations is seen.tolerations:
         return None
     known = {item.name: item for side in _SIDES for item in getattr(expected, side)}
     now = {item.name: item for side in _SIDES for item in getattr(seen, side)}
@@ -154,6 +171,7 @@ def mutation(expected: PodSpec, seen: PodSpec, *, requests: bool) -> Mutation | 
         ),
         dict(seen.node_selector.items() - expected.node_selector.items()),
         "" if seen.scheduler_name == expected.scheduler_name else seen.scheduler_name,
+        labels=labels,
     )
     return found or None
 
@@ -186,6 +204,8 @@ class Example:
     """The spec of a workload's template, and pods that it has made."""
 
     template: PodSpec
+    labels: dict[str, str]
+    """Those that all of these pods have, and the template has not."""
     pod: Pod
     """The youngest; where some are known not to be resized in place, the youngest of these."""
     is_resized: bool
@@ -195,6 +215,8 @@ class Example:
 
     def add(self, pod: Pod, *, is_resized: bool) -> None:
         """Take another pod of the template into account."""
+        if self.labels:
+            self.labels = dict(self.labels.items() & pod.metadata.labels.items())
         if is_resized:
             self.resized.append(pod)
         if (not is_resized, _created(pod)) > (not self.is_resized, _created(self.pod)):
@@ -213,20 +235,28 @@ def examples(cluster: Snapshot) -> dict[Whose, Example]:
         owner = pod.metadata.controller
         if owner is None or pod.metadata.creation_timestamp is None or pod.is_finished:
             continue
-        spec, revision = templates.get((pod.namespace, owner.kind, owner.name), (None, ""))
-        if spec is None or (revision and pod.metadata.labels.get(_REVISION) != revision):
+        template, revision = templates.get((pod.namespace, owner.kind, owner.name), (None, ""))
+        spec = None if template is None else template.spec
+        if template is None or spec is None or (revision and pod.metadata.labels.get(_REVISION) != revision):
             continue
         whose, is_resized = workload_of(pod), pod.may_be_resized(spec)
         known = found.get(whose)
         if known is None:
-            found[whose] = Example(spec, pod, is_resized, [pod] if is_resized else [])
+            labels = added_labels(template.metadata.labels, pod.metadata.labels)
+            found[whose] = Example(spec, labels, pod, is_resized, [pod] if is_resized else [])
         else:
             known.add(pod, is_resized=is_resized)
     return found
 
 
-def _templates(cluster: Snapshot) -> Iterator[tuple[Whose, tuple[PodSpec, str]]]:
-    """By controller the spec that its pods are made from, and the revision that tells these from older ones.
+def added_labels(expected: Mapping[str, str], seen: Mapping[str, str]) -> dict[str, str]:
+    """The labels that a pod has beside its template's, but for those of controllers and nodes."""
+    more = sorted(seen.keys() - expected.keys() - _GIVEN)
+    return {key: seen[key] for key in more if key.partition("/")[0] not in _GIVEN_IN}
+
+
+def _templates(cluster: Snapshot) -> Iterator[tuple[Whose, tuple[PodTemplateSpec, str]]]:
+    """By controller the template of its pods, and the revision that tells these from older ones.
 
     Left out is a template of which it is not known which pods are made from it.
     """
@@ -241,4 +271,4 @@ def _templates(cluster: Snapshot) -> Iterator[tuple[Whose, tuple[PodSpec, str]]]
     plain += [(item, "") for item in cluster.daemon_sets if not item.is_rolling]
     for owner, revision in plain:
         if owner.spec.template is not None and owner.spec.template.spec is not None:
-            yield (owner.namespace, owner.kind, owner.name), (owner.spec.template.spec, revision)
+            yield (owner.namespace, owner.kind, owner.name), (owner.spec.template, revision)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
 from tests.e2e.manifests import node, spread, workload
-from tests.e2e.stories import lopsided
+from tests.e2e.stories import lopsided, per_zone
 
 
 def quota(**hard: str) -> Manifest:
@@ -157,6 +157,35 @@ def test_a_mistyped_manifest_is_refused(live: ControlPlane) -> None:
     word = 'unknown field "spec.template.spec.nodeSelectr"'
     assert word in refused.stderr
     assert (ended.returncode, word in ended.stderr.replace("\n  ", " ")) == (2, True)
+
+
+def test_labels_of_a_mutating_policy_count_for_the_next_pods(live: ControlPlane) -> None:
+    """A spread that selects the label alone did not count the pods to come: all were put in zone a."""
+    policy = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "team")
+    del policy["metadata"]["namespace"]
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    change = 'Object{metadata: Object.metadata{labels: {"team": "x"}}}'
+    policy["spec"] = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "reinvocationPolicy": "Never",
+        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": change}}],
+    }
+    binding = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding", "team")
+    del binding["metadata"]["namespace"]
+    live.create(node("a1"), node("b1", zone="b"), policy, binding | {"spec": {"policyName": "team"}})
+    tried = json.dumps(_object("v1", "Pod", "probe", spec=workload("w", 1)["spec"]["template"]["spec"]))
+    dry = ("create", "--dry-run=server", "-f", "-", "-o", "json")
+    wait_for("policy", lambda: '"team": "x"' in live.kubectl(*dry, given=tried) or None)
+    live.create(workload("web", 4, {**spread("web"), "labelSelector": {"matchLabels": {"team": "x"}}}))
+    live.at_rest(4)
+    ended = live.planner("simulate", "--scale", "deployment/web=7", "-o", "json")
+    assert ended.returncode == 0, ended.stderr
+    plan = json.loads(ended.stdout)
+    assert any("label team=x is added" in note for note in plan["notes"])
+    assert {row["node"] for row in plan["decisions"]} == {"a1", "b1"}
+    live.kubectl("scale", "deployment/web", "--replicas=7")
+    live.at_rest(7)
+    assert sorted(per_zone(live, "web").values()) == [3, 4]
 
 
 def test_a_mutating_policy_shows_in_the_pods_that_run(live: ControlPlane) -> None:

@@ -25,7 +25,7 @@ def deployment(replicas: int = 2, cpu: str = "100m", **spec: Any) -> Object:
     }
 
 
-def running(spec: Object, *objects: Object, replicas: int = 2) -> Cluster:
+def running(spec: Object, *objects: Object, replicas: int = 2, labels: Object | None = None) -> Cluster:
     """The Deployment with one pod that runs with this spec, of as many as it asks for."""
     item = deployment(replicas)
     template = {**item["spec"]["template"], "metadata": {"labels": HASHED}}
@@ -44,7 +44,7 @@ def running(spec: Object, *objects: Object, replicas: int = 2) -> Cluster:
         "kind": "Pod",
         "metadata": {
             "name": "web-abc-1",
-            "labels": HASHED,
+            "labels": {**HASHED, **(labels or {})},
             "creationTimestamp": TIME,
             "ownerReferences": [owner],
         },
@@ -62,6 +62,17 @@ def running(spec: Object, *objects: Object, replicas: int = 2) -> Cluster:
 def container(name: str = "c", cpu: str = "100m") -> Object:
     """A container that asks for cpu."""
     return {"name": name, "resources": {"requests": {"cpu": cpu}}}
+
+
+def mutating(**more: Any) -> Object:
+    """A webhook that is asked about all new pods."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "w", "creationTimestamp": TIME},
+        "webhooks": [{"name": "w.example.com", "rules": [rule], **more}],
+    }
 
 
 def made(cluster: Cluster) -> PodSpec:
@@ -133,3 +144,33 @@ def test_a_new_template_is_changed_in_the_same_way() -> None:
     for cpu, completes in (("100m", False), ("200m", True)):
         after = Cluster.from_objects([deployment(1, cpu, priorityClassName="")], partial=True)
         assert rollout(found, after, restart=True, replays=0).completes == completes
+
+
+def test_labels_of_a_webhook_are_given_to_the_next_pod() -> None:
+    """They were not: a constraint that selects them counted no pod that was still to come."""
+    plain = {"containers": [container()]}
+    found = running(plain, mutating(), labels={"team": "x"})
+    (note,) = evidence(found)
+    assert "label team=x is added; the next pod is made as they are" in note
+    (new,) = [pod for pod in found.pods if not pod.node_name]
+    assert new.metadata.labels["team"] == "x"
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [(), (mutating(objectSelector={"matchLabels": {"app": "db"}}),)],
+    ids=["nothing changes pods", "no such pods"],
+)
+def test_labels_of_others_are_no_evidence(objects: tuple[Object, ...]) -> None:
+    """Operators and people label running pods, too."""
+    assert evidence(running({"containers": [container()]}, *objects, labels={"role": "master"})) == []
+
+
+def test_labels_of_nodes_and_of_single_pods_are_no_evidence() -> None:
+    """The API server copies zones of nodes to pods; what one pod has and another lacks says nothing."""
+    plain = {"containers": [container()]}
+    assert evidence(running(plain, mutating(), labels={"topology.kubernetes.io/zone": "a"})) == []
+    owner = {"kind": "ReplicaSet", "name": "web-abc", "controller": True}
+    metadata = {"name": "web-abc-2", "labels": HASHED, "creationTimestamp": TIME, "ownerReferences": [owner]}
+    other = {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n1", **plain}}
+    assert evidence(running(plain, mutating(), other, replicas=3, labels={"team": "x"})) == []
