@@ -16,7 +16,7 @@ esac
 done_before() { grep -q "$1" "$FOLDER/calls"; }
 case "$*" in
 *' get pods '*) done_before 'patch ReplicaSet/web' && echo 'P|shop|u2|web-2|n1|||ReplicaSet/web' ;;
-*' get pod '*) done_before /binding && echo 'u1|n1||||' || echo 'u1|||||' ;;
+*' get pod '*) done_before /binding && echo 'P|u1|n1||||' || echo 'P|u1|||||' ;;
 *' get ReplicaSet/web '*) echo 'web|{}' ;;
 esac
 exit 0

@@ -64,3 +64,12 @@ def test_marks_that_cannot_be_read_in_the_end(live: ControlPlane, script: Path) 
     (old,) = live.get("nodes", "--field-selector", "metadata.name=old")
     assert "planner/drain" not in old["metadata"].get("annotations", {})
     assert old["spec"]["unschedulable"]
+
+
+def test_a_workload_that_cannot_be_read(live: ControlPlane, script: Path) -> None:
+    """What was reported was a second question, and its answer was the Deployment as a table."""
+    once = 'case "$*" in *"get Deployment/web"*) [ ! -e "$seen" ] && : >"$seen";; *) ! :;; esac'
+    ended = failing(live, planned(live, script.parent, "scale-down", "deployment/web=1"), once)
+    assert ended.returncode == 1
+    words = "stopped: Deployment/web in default: Error from server (InternalError): no leader; plan again"
+    assert ended.stderr.startswith(words)

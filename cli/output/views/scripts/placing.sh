@@ -61,10 +61,11 @@ END
 # One pod as it is: sets NOW_ON, GATES and UID_NOW, which is empty when there is none, and ENDING if it is on its way out.
 look_at() {
     found=$(k get pod "$2" -n "$1" --ignore-not-found \
-        -o "jsonpath={.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}|{.metadata.deletionTimestamp}|$GRACE_FIELDS" 2>/dev/null) || {
-        TROUBLE=$(one_line "$(k get pod "$2" -n "$1" 2>&1)")
+        -o "jsonpath={'\n'}P|{.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}|{.metadata.deletionTimestamp}|$GRACE_FIELDS" 2>&1) || {
+        TROUBLE=$(one_line "$found")
         return 1
     }
+    found=$(printf '%s\n' "$found" | sed -n 's/^P|//p')
     UID_NOW=${found%%|*} found=${found#*|}
     NOW_ON=${found%%|*} found=${found#*|}
     GATES=${found%%|*} found=${found#*|}

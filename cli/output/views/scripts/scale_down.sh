@@ -51,9 +51,13 @@ field_of() {
     case $1 in Job/*) echo parallelism ;; *) echo replicas ;; esac
 }
 
-# How many replicas a workload is to have now: NAMESPACE KIND/NAME
+# How many replicas a workload is to have now, or why that cannot be read: NAMESPACE KIND/NAME
 replicas_of() {
-    k get "$2" -n "$1" -o "jsonpath={.spec.$(field_of "$2")}" 2>/dev/null
+    read=$(k get "$2" -n "$1" -o "jsonpath={'\n'}W|{.spec.$(field_of "$2")}" 2>&1) || {
+        one_line "$read"
+        return 1
+    }
+    printf '%s\n' "$read" | sed -n 's/^W|//p'
 }
 
 # Sets TO_SCALE to the workloads that have their old number; any number but the old and the new ends it.
@@ -61,8 +65,7 @@ look_at_workloads() {
     TO_SCALE=''
     found=$(rows W)
     while IFS='|' read -r namespace workload before after; do
-        now=$(replicas_of "$namespace" "$workload") ||
-            stop "$workload in $namespace: $(one_line "$(k get "$workload" -n "$namespace" 2>&1)")"
+        now=$(replicas_of "$namespace" "$workload") || stop "$workload in $namespace: $now"
         if [ "$now" = "$before" ]; then
             TO_SCALE="$TO_SCALE$namespace|$workload|$before|$after
 "
