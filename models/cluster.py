@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from models.reading.assemble import assemble
 from models.reading.documents import ManifestDocument, place_in
 from models.reading.manifests import read_files, read_objects
 from models.snapshot import Snapshot
+
+_MOST_LABELS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,27 @@ class Cluster(Snapshot):
         if kubernetes is None:
             return self
         return replace(self, kubernetes=release(kubernetes))
+
+    def domains(self, key: str, place: str) -> list[str]:
+        """The values of a node label, sorted; an InputError where no node has it.
+
+        `place` is what names the label, such as `--survive KEY`.
+        """
+        labels = [node.metadata.labels for node in self.nodes]
+        found = sorted({of_node[key] for of_node in labels if key in of_node})
+        if not found:
+            known = sorted({label for of_node in labels for label in of_node})
+            raise InputError([f"{place}: no node has the label {key}{_labels_instead(key, known)}"])
+        return found
+
+
+def _labels_instead(key: str, known: Sequence[str]) -> str:
+    """The label that was probably meant; where none is alike, those that there are."""
+    alike = [label for label in known if label.endswith(f"/{key}")] or get_close_matches(key, known, n=1)
+    if alike:
+        return f" (did you mean {' or '.join(alike)}?)"
+    more = ", ..." if len(known) > _MOST_LABELS else ""
+    return f" (there are {', '.join(known[:_MOST_LABELS])}{more})" if known else ""
 
 
 def release(text: str) -> KubernetesVersion:

@@ -125,7 +125,7 @@ def _sets(
         count_sets(remove_nodes(cluster, f"{key}={domain}"), manifests, stop_event).model_copy(
             update={"lost": domain}
         )
-        for domain in _domains(cluster, key)
+        for domain in cluster.domains(key, f"--survive {key}")
     ]
     # What is exact is the least of all, whatever those that are not come to.
     return min(counted, key=lambda found: (found.more, not found.exact))
@@ -136,25 +136,18 @@ def _autoscalers(cluster: Cluster, key: str | None) -> tuple[AutoscalerCapacity,
     if key is None:
         return tuple(at_maximum(cluster))
     worst: dict[tuple[str, str], AutoscalerCapacity] = {}
-    for domain in _domains(cluster, key):
+    for domain in cluster.domains(key, f"--survive {key}"):
         for found in at_maximum(remove_nodes(cluster, f"{key}={domain}")):
             row, name = found.model_copy(update={"lost": domain}), (found.namespace, found.name)
             worst[name] = max(worst.get(name, row), row, key=lambda row: (row.pending, row.alone))
     return tuple(sorted(worst.values(), key=lambda row: (-row.pending, row.namespace, row.name)))
 
 
-def _domains(cluster: Cluster, key: str) -> list[str]:
-    domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
-    if not domains:
-        raise InputError([f"no node has the label {key}"])
-    return domains
-
-
 def _surviving(
     cluster: Cluster, several: Sequence[Asked], key: str, stop_event: threading.Event | None
 ) -> list[BestAnswer]:
     """The least over all domains of the key, and which domain it is; only what was counted for all."""
-    domains = _domains(cluster, key)
+    domains = cluster.domains(key, f"--survive {key}")
     answers: dict[str, list[BestAnswer]] = {asked.name: [] for asked in several}
     for domain in domains:
         left = remove_nodes(cluster, f"{key}={domain}")

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from models import Cluster
-from models.errors import InputError
 from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
 from planner.constraints.family import PLENTY
@@ -61,8 +60,7 @@ class DomainLosses:
     @classmethod
     def of(cls, problem: Problem, movable: Movable, key: str) -> DomainLosses:
         """The domains of a key that some node has."""
-        if not problem.nodes.column(key).values:
-            raise InputError([f"survive: no node has the label {key}"])
+        problem.cluster.domains(key, f"--survive {key}")
         before = BeforeLoss(problem.cluster, key)
         return cls(key, _losses(before), before.evicted, _all_come_again(problem, movable))
 

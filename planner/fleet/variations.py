@@ -148,15 +148,11 @@ def _values(text: str, form: re.Pattern[str]) -> Iterator[str]:
 
 def _in_cluster(cluster: Cluster, what: str) -> Sequence[str]:
     kind, _, key = what.partition("=")
-    if kind == "drain":
-        found = sorted(node.name for node in cluster.nodes)
-    else:
-        found = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
-    if not found:
-        raise InputError(
-            [f"--vary {what}: no node has the label {key}" if key else f"--vary {what}: no nodes"]
-        )
-    return found
+    if kind != "drain":
+        return cluster.domains(key, f"--vary {what}")
+    if not cluster.nodes:
+        raise InputError([f"--vary {what}: no nodes"])
+    return sorted(node.name for node in cluster.nodes)
 
 
 _KINDS: Mapping[str, Callable[[str], Variation]] = {

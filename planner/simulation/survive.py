@@ -9,7 +9,6 @@ from functools import partial
 
 from models import Cluster
 from models.collector import old_left_alone
-from models.errors import InputError
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.explain.at_rest import AtRest
@@ -27,8 +26,7 @@ Workload = tuple[str, str]
 
 def survive(cluster: Cluster, key: str, *, preemption: bool = True, effort: Effort = STANDARD) -> Survival:
     """What the loss of each domain of a topology key would mean, once the pending pods are placed."""
-    if not any(key in node.metadata.labels for node in cluster.nodes):
-        raise InputError([f"no node has the label {key}"])
+    cluster.domains(key, f"--survive {key}")
     before = BeforeLoss(cluster, key, preemption=preemption, effort=effort.explain)
     found = tuple(_Losses(key, before, effort.explain).one_by_one())
     return Survival(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from models.cluster import read
 from tests import seeds
 from tests.builders import priority_class
@@ -199,3 +199,39 @@ def test_a_pod_with_half_a_name_gets_a_whole_one() -> None:
     first, second = pod("x"), pod("y")
     first["metadata"] = second["metadata"] = {"generateName": "run-"}
     assert [item.name for item in Cluster.from_objects([first, second]).pods] == ["run-1", "run-2"]
+
+
+@pytest.mark.parametrize(
+    ("key", "labels", "instead"),
+    [
+        (
+            "zone",
+            {"topology.kubernetes.io/zone": "a", "pool": "x"},
+            " (did you mean topology.kubernetes.io/zone?)",
+        ),
+        ("zone", {"a/zone": "a", "b/zone": "a"}, " (did you mean a/zone or b/zone?)"),
+        (
+            "topology.kubernetes.io/zon",
+            {"topology.kubernetes.io/zone": "a"},
+            " (did you mean topology.kubernetes.io/zone?)",
+        ),
+        ("rack", {"pool": "x", "arch": "y"}, " (there are arch, pool)"),
+        (
+            "rack",
+            {f"pool-{n}": "x" for n in range(7)},
+            " (there are pool-0, pool-1, pool-2, pool-3, pool-4, ...)",
+        ),
+        ("rack", {}, ""),
+    ],
+)
+def test_a_label_that_no_node_has_is_told_with_those_that_there_are(
+    key: str, labels: dict[str, str], instead: str
+) -> None:
+    """What went wrong: `no node has the label zone`, without the option, or the label that was meant."""
+    unlabelled = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"}}
+    loaded = Cluster.from_objects([{**unlabelled, "metadata": {"name": "n1", "labels": labels}}, unlabelled])
+    with pytest.raises(InputError) as caught:
+        loaded.domains(key, f"--survive {key}")
+    assert caught.value.problems == (f"--survive {key}: no node has the label {key}{instead}",)
+    for known, value in labels.items():
+        assert loaded.domains(known, "") == [value]
