@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TextIO
+from typing import Any, TextIO
 
 import typer
 
@@ -135,12 +135,18 @@ def _failure(error: Exception, verbose: bool) -> int:
     return Exit.INTERNAL_ERROR
 
 
-def _usage_problem(error: Exception) -> tuple[str, ...]:
+def _usage_problem(error: Any) -> tuple[str, ...]:
     """What typer has to say; its class has moved between releases, its method has not."""
-    told = getattr(error, "format_message", None)
-    if told is None:
+    if not hasattr(error, "format_message"):
         return ()
-    plain = " ".join(str(told()).split()).replace("Value error, ", "").removesuffix(".")
+    from pydantic import ValidationError
+
+    if isinstance(error.__cause__, ValidationError):
+        from models.reading.problems import problems_in
+
+        # In the words of pydantic it would not say what was found.
+        error.message = "; ".join(problem for _, problem in problems_in(error.__cause__))
+    plain = " ".join(str(error.format_message()).split()).removesuffix(".")
     return (f"{plain} (--help shows how)",)
 
 

@@ -19,9 +19,11 @@ _WHOLE = {
 _EXPECTED = {
     "bool_type": "true or false",
     "dict_type": "a map",
+    "float_parsing": "a number",
     "float_type": "a number",
     "greater_than_equal": "at least {ge}",
     "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
     "int_type": "a whole number",
     "less_than_equal": "at most {le}",
     "list_type": "a list",

@@ -88,6 +88,23 @@ def test_usage(planner: Planner, arguments: list[str], told: str) -> None:
     assert line.endswith("(--help shows how)")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["drain", "a1", "--at-once", "-1"], "expected at least 1, found '-1'"),
+        (["compare", "--time-limit", "-0.5"], "expected at least 0.0, found '-0.5'"),
+        (["compare", "--replays", "few"], "expected a whole number, found 'few'"),
+        (["solve", "--time-limit", "soon"], "expected a number, found 'soon'"),
+    ],
+)
+def test_a_number_that_cannot_be_is_told_with_what_was_found(
+    planner: Planner, arguments: list[str], found: str
+) -> None:
+    """What went wrong: `Input should be greater than or equal to 1` does not say what was found."""
+    (line,) = _lines(planner, *arguments)
+    assert line == f"error: Invalid value for '{arguments[-2]}': {found} (--help shows how)"
+
+
 @pytest.mark.parametrize("selector", ["a===b", "in (a)", "a in b", ",", "a=b,,c", "a b", "deploy/", "a=-b"])
 def test_a_bad_selector(planner: Planner, good: str, selector: str) -> None:
     """The part that is no condition is quoted."""
