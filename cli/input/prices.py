@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 from models.errors import InputError
+from planner.consolidate.prices import price_of
 
 _HEAD = ("name", "price")
 _MACHINE = (*_HEAD, "cpu", "memory")
 
 
-def read_prices(file: str) -> dict[str, str]:
-    """The price of every name in a CSV file, as it is written there."""
-    found: dict[str, str] = {}
+def read_prices(file: str) -> dict[str, Decimal]:
+    """The price of every name in a CSV file."""
+    found: dict[str, Decimal] = {}
     for line, row in _rows(file):
         name, price = (str(row[column]).strip() for column in _HEAD)
         if name in found:
             raise InputError([f"{file}, line {line}: {name} has a price already"])
-        found[name] = price
+        found[name] = price_of(name, price, f"{file}, line {line}")
     return found
 
 

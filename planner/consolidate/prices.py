@@ -11,6 +11,7 @@ import numpy as np
 from models.errors import InputError
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
+from planner.whatif.named import listed
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 #: Sums of prices are exact up to so many decimals, and up to so large a price.
@@ -36,12 +37,15 @@ class NodePrices:
         """Prices by the value of a label, or of a node by its name; without any every node costs 1."""
         types = tuple(node.metadata.labels.get(label, "") for node in problem.nodes.nodes)
         if by_type is None:
+            if label != INSTANCE_TYPE:
+                problem.cluster.domains(label, f"--price-label {label}")
             return cls(types, np.ones(problem.nodes.size, np.int64))
         known, own = {name: price_of(name, price) for name, price in by_type.items()}, by_node or {}
         for node, found in zip(problem.nodes.names, types, strict=True):
             if found not in known and node not in own:
-                what = f"of type {found!r}, which has no price" if found else f"without the label {label}"
-                raise InputError([f"prices: node {node} is {what}"])
+                known_prices = f"there are prices of {listed(known)}" if known else "there are no prices"
+                what = f"type {found!r} has no price" if found else f"expected the label {label}, found none"
+                raise InputError([f"node {node}: {what} ({known_prices})"])
         decimals = max((-_exponent(price) for price in (*known.values(), *own.values())), default=0)
         unit = Decimal(1).scaleb(-max(0, decimals))
         names = zip(problem.nodes.names, types, strict=True)

@@ -81,9 +81,9 @@ def test_the_document(planner: Planner, snapshot: str) -> None:
 @pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [
-        ("name,price\nx,1\n", (), "prices: node n1 is of type 'm', which has no price"),
-        ("name,price\nm,-1\n", (), "prices: m: expected a price from 0 to 1,000,000, found -1"),
-        ("name,price\nm,\n", (), "prices: m: '' is not a number"),
+        ("name,price\nx,1\n", (), "node n1: type 'm' has no price (there are prices of x)"),
+        ("name,price\nm,-1\n", (), "FILE, line 2: m: expected a price from 0 to 1,000,000, found -1"),
+        ("name,price\nm,\n", (), "FILE, line 2: m: '' is not a number"),
         ("name,price\nm\n", (), "FILE, line 2: expected a name and a price"),
         ("name,price\nm,1\nm,2\n", (), "FILE, line 3: m has a price already"),
         ("name,cost\nm,1\n", (), "FILE: expected a first line with name,price, and found no column price"),
@@ -146,7 +146,7 @@ def test_machines_that_come_instead(planner: Planner, snapshot: str, tmp_path: P
         (f"{MACHINES}m,x,4,4Gi,110,\n", "catalogue: m: 'x' is not a number"),
         (f"{MACHINES},1,4,4Gi,110,\n", "catalogue: expected the name of a machine type, and found none"),
         (f"{MACHINES}m,1,4,4Gi,110,\nm,2,4,4Gi,110,\n", "catalogue: m: named twice with the same labels"),
-        (f"{MACHINES}x,1,4,4Gi,110,\n", "prices: node n1 is of type 'm', which has no price"),
+        (f"{MACHINES}x,1,4,4Gi,110,\n", "node n1: type 'm' has no price (there are prices of x)"),
     ],
 )
 def test_a_catalogue_that_cannot_be_used_is_2_with_one_line(

@@ -266,15 +266,24 @@ def test_for_a_constraint_that_honours_taints_the_bound_counts_room_alone() -> N
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ({"prices": {"x": 1}}, "prices: node n1 is without the label node.kubernetes.io/instance-type"),
+        (
+            {"prices": {"x": 1}},
+            "node n1: expected the label node.kubernetes.io/instance-type, found none"
+            " (there are prices of x)",
+        ),
         (
             {"prices": {"x": 1}, "price_label": "kubernetes.io/hostname"},
-            "prices: node n1 is of type 'n1', which has no price",
+            "node n1: type 'n1' has no price (there are prices of x)",
         ),
         ({"prices": {"x": -1}}, "prices: x: expected a price from 0 to 1,000,000, found -1"),
         ({"prices": {"x": "cheap"}}, "prices: x: 'cheap' is not a number"),
         ({"prices": {"x": "nan"}}, "prices: x: expected a price from 0 to 1,000,000, found nan"),
         ({"prices": {"x": "0.0000001"}}, "prices: x: expected up to 6 decimals, found 0.0000001"),
+        (
+            {"price_label": "kubernetes.io/hostnam"},
+            "--price-label kubernetes.io/hostnam: no node has the label kubernetes.io/hostnam"
+            " (did you mean kubernetes.io/hostname?)",
+        ),
         ({"reserve": 1.2}, "reserve: expected a share from 0% to below 100%, found 120%"),
         ({"choice": NodeChoice(frozenset({"n9"}))}, "there is no node n9 in the cluster"),
     ],
