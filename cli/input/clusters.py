@@ -63,6 +63,8 @@ def many_clusters(
     """The clusters of a fleet."""
     if sum((contexts is not None, every, snapshots is not None)) != 1:
         raise InputError(["which clusters? one of --contexts A,B, --all-contexts and --snapshots DIR"])
+    if snapshots == "":
+        raise InputError(["--snapshots: the name of a folder is missing"])
     if snapshots is not None:
         found = _in_folder(Path(snapshots))
     else:

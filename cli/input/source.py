@@ -92,6 +92,8 @@ def check_target(target: str | None) -> None:
     """An InputError where no snapshot can be written: told before a large cluster is asked for."""
     if target in (None, STDIN):
         return
+    if not target:
+        raise InputError(["-o: the name of a file is missing"])
     if target in {"wide", "json", "yaml", "name", "markdown"}:
         raise InputError([f"-o {target}: a snapshot has one form, -o names its file (write ./{target})"])
     if not Path(target).parent.is_dir():

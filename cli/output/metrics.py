@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from models import InputError
+from cli.output.outcome import writing
 from planner.documents.plan import CheckReport, ConstraintReport
 from planner.documents.survival import Survival
 
@@ -29,13 +29,11 @@ def publish_metrics(target: str, lines: Iterator[str]) -> None:
     """Put lines into a file, all at once: a reader sees the old ones or the new ones."""
     text = "\n".join([*lines, ""])
     path = Path(target)
-    try:
+    with writing("--metrics", target):
         if path.exists() and not path.is_file():
             path.write_text(text)
-            return
-        _replace(path, text)
-    except OSError as error:
-        raise InputError([f"--metrics {target}: {(error.strerror or str(error)).lower()}"]) from None
+        else:
+            _replace(path, text)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -93,6 +93,19 @@ def standard_output() -> Iterator[TextIO]:
         raise InputError([f"standard output: {(error.strerror or str(error)).lower()}"]) from None
 
 
+@contextmanager
+def writing(option: str, file: str) -> Iterator[None]:
+    """An InputError where the file that an option names has no name, or cannot be written."""
+    from models.errors import InputError
+
+    if not file:
+        raise InputError([f"{option}: the name of a file is missing"])
+    try:
+        yield
+    except OSError as error:
+        raise InputError([f"{option} {file}: {(error.strerror or str(error)).lower()}"]) from None
+
+
 def say(*lines: str) -> None:
     """Lines for the person at the terminal, beside the document; what is too wide goes on below."""
     if (found := _CAPTURED.get()) is not None:

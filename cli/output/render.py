@@ -11,7 +11,7 @@ from cli.input.options import Output
 from cli.output.forms import markdown, pipelines, text
 from cli.output.forms.pipelines import Places
 from cli.output.junit_cases import cases_of
-from cli.output.outcome import say, say_notes, write_lines
+from cli.output.outcome import say, say_notes, write_lines, writing
 from cli.output.page import Page
 from cli.output.views import (
     capacity,
@@ -31,7 +31,6 @@ from cli.output.views import (
     trajectory,
 )
 from cli.output.yaml_text import yaml_text
-from models.errors import InputError
 from planner.documents.capacity import Capacity
 from planner.documents.comparison import Comparison
 from planner.documents.consolidation import ConsolidationPlan
@@ -71,10 +70,8 @@ def write_junit(document: Document, file: str | None) -> None:
     if file is None:
         return
     lines = [f"{line}\n" for line in pipelines.junit(cases_of(document), document.kind)]
-    try:
+    with writing("--junit", file):
         Path(file).write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise InputError([f"--junit {file}: {(error.strerror or str(error)).lower()}"]) from None
 
 
 def show_lines(document: Document, lines: Iterable[str]) -> None:

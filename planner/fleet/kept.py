@@ -55,6 +55,8 @@ class KeptAnswers:
     @classmethod
     def at(cls, name: str) -> KeptAnswers:
         """The folder of this name, made if need be."""
+        if not name:
+            raise InputError(["--resume: the name of a folder is missing"])
         folder = Path(name)
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -117,6 +117,32 @@ def test_an_empty_namespace(planner: Planner, good: str) -> None:
     assert _lines(planner, "check", "-f", good, "-n", "") == ["error: -n: the name of a namespace is missing"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["check", "--junit"], "file"),
+        (["check", "--metrics"], "file"),
+        (["check", "--report"], "file"),
+        (["sweep", "check", "--report"], "file"),
+        (["snapshot", "-o"], "file"),
+        (["sweep", "check", "--resume"], "folder"),
+    ],
+)
+def test_an_option_without_the_name_of_its_file(
+    planner: Planner, good: str, arguments: list[str], what: str
+) -> None:
+    """What went wrong: `--junit : is a directory`, and answers kept in the folder one happens to be in."""
+    (line,) = _lines(planner, *arguments, "", "-f", good)
+    assert line == f"error: {arguments[-1]}: the name of a {what} is missing"
+
+
+def test_an_empty_name_of_a_folder_of_snapshots(planner: Planner) -> None:
+    """What went wrong: every file of the folder one happens to be in was asked about."""
+    assert _lines(planner, "fleet", "check", "--snapshots", "") == [
+        "error: --snapshots: the name of a folder is missing"
+    ]
+
+
 def test_files_and_a_live_cluster_at_once(planner: Planner, good: str) -> None:
     """Nothing is ignored silently: the line says how to have both."""
     (line,) = _lines(planner, "check", "-f", good, "--context", "prod")

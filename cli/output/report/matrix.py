@@ -9,12 +9,12 @@ from pathlib import Path
 
 from cli.output.blocks import VerdictBlock
 from cli.output.forms import text
+from cli.output.outcome import writing
 from cli.output.page import Page
 from cli.output.render import document_of, view_of
 from cli.output.report.page import hash_of, headline, style, template, trusted
 from cli.output.screen import Screen
 from cli.output.views.fleet import VariedRow, figure_heads, in_order, tone_of_code, varied_rows, word
-from models.errors import InputError
 from planner.documents.fleet import FleetDocument, FleetRow
 
 _STYLE = """
@@ -34,10 +34,8 @@ class CellOf:
 
 def write_matrix(target: str, document: FleetDocument) -> None:
     """Write the page."""
-    try:
+    with writing("--report", target):
         Path(target).write_text(html(document), "utf-8")
-    except OSError as error:
-        raise InputError([f"--report {target}: {(error.strerror or str(error)).lower()}"]) from None
 
 
 def html(document: FleetDocument) -> str:

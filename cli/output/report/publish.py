@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.output.blocks import Section, Sentence, section
+from cli.output.outcome import writing
 from cli.output.page import Page, counted
 from cli.output.progress import doing
 from cli.output.screen import Screen
@@ -31,14 +32,10 @@ def publish(target: str | None, command: str, document: Document, cluster: Clust
     """Write the page of a document, if one was asked for."""
     if target is None:
         return
-    from models import InputError
-
     with doing("drawing the page"):
         text = html(command, document, cluster)
-    try:
+    with writing("--report", target):
         Path(target).write_text(text, "utf-8")
-    except OSError as error:
-        raise InputError([f"--report {target}: {(error.strerror or str(error)).lower()}"]) from None
 
 
 def html(command: str, document: Document, cluster: Cluster) -> str:
