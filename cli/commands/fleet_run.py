@@ -28,6 +28,7 @@ from cli.output.outcome import Exit, say, write_lines
 from cli.output.page import Page
 from cli.output.render import show
 from models import InputError
+from models.objects.kubernetes_version import KubernetesVersion
 from models.reading.manifests import STDIN, as_utf8
 from planner.documents.fleet import Fleet, FleetRow, FleetTotals, Sweep
 from planner.fleet.engine import STOPPED, Progress, Row, answers
@@ -88,7 +89,10 @@ class Run:
     def _show(self, rows: list[FleetRow], workers: Workers, peak: int) -> None:
         rows.sort(key=_worst_first)
         document = (Sweep if self.kind == "Sweep" else Fleet)(
-            command=as_utf8(" ".join(("planner", *self.words))), rows=tuple(rows), totals=_totals(rows)
+            command=as_utf8(" ".join(("planner", *self.words))),
+            rows=tuple(rows),
+            totals=_totals(rows),
+            notes=tuple(_notes_on_releases(variations(self.vary))),
         )
         if self.own.report is not None:
             from cli.output.report.matrix import write_matrix
@@ -286,6 +290,15 @@ def _own_pipes() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGPIPE, usual)
+
+
+def _notes_on_releases(asked: Sequence[Variation]) -> Iterator[str]:
+    """As which releases others are decided that are varied: a table has no room for it."""
+    from planner.problem.kubernetes_version import Copied, behaviour_of
+
+    found = (value for one in asked if one.what == "kubernetes" for value in one.values)
+    for version in filter(None, map(KubernetesVersion.parse, found)):
+        yield from Copied(behaviour_of(version), version, "asked").notes()
 
 
 def _row(row: Row, *, whole: bool) -> FleetRow:

@@ -101,8 +101,8 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
     },
     "MovePlan": {
         "hardExcess": _balance("hardExcess"),
-        "softExcess": _balance("softExcess"),
         "pending": _balance("pending"),
+        "softExcess": _balance("softExcess"),
         "moves": _length("steps"),
         "waves": _waves,
         "status": lambda found: str(found["status"]),

@@ -268,6 +268,14 @@ def test_a_file_whose_name_is_not_utf8_is_a_cluster(planner: Planner, tmp_path: 
     assert {row["cluster"] for row in rows_of(ended.out)} == {"\\udcff", "\\udcfe", "folder"}
 
 
+def test_releases_that_are_decided_as_others_are_told(planner: Planner, zones: str) -> None:
+    """What went wrong: the table had rows for 1.20 and 1.34, both decided as 1.34, and said nothing of it."""
+    ended = planner("sweep", "check", "-f", zones, "--vary", "kubernetes=1.20,1.34", "-o", "json")
+    note = "Kubernetes 1.20 is older than what the planner knows: decided as 1.34 would"
+    assert json.loads(ended.out)["notes"] == [note]
+    assert f"note: {note}\n" in ended.err
+
+
 def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> None:
     """The others are answered."""
     kubeconfig = tmp_path / "kubeconfig"
