@@ -61,7 +61,8 @@ def _load(
     if not cluster.nodes and not cluster.pods:
         places = ["standard input" if name == STDIN else name for name in filename or ()]
         place = ", ".join(places) or "the live cluster"
-        raise InputError([f"{place}: neither nodes nor pods, {_found(cluster)}"])
+        left_out = f" ({', '.join(cluster.notes)})" if cluster.notes else ""
+        raise InputError([f"{place}: neither nodes nor pods, {_found(cluster)}{left_out}"])
     return cluster
 
 

@@ -19,6 +19,8 @@ STDIN = "-"
 #: What the name of a snapshot in columns ends with.
 COMPACT_SUFFIX = ".snapshot"
 _SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz", COMPACT_SUFFIX)
+#: A line that is longer counts as content.
+_LONGEST_COMMENT = 1 << 16
 
 
 def read_files(
@@ -89,9 +91,20 @@ def _all_files(
         try:
             for path in _paths(Path(source), recursive):
                 with path.open("rb") as file:
-                    yield as_utf8(str(path)), file
+                    if path == Path(source) or not _is_blank(path, file):
+                        yield as_utf8(str(path)), file
         except OSError as error:
             problems.append(f"{as_utf8(str(path))}: {(error.strerror or str(error)).lower()}")
+
+
+def _is_blank(path: Path, file: BinaryIO) -> bool:
+    """Whether a YAML file has comments at most: `kubectl apply -f FOLDER` passes over it, too."""
+    if path.suffix not in {".yaml", ".yml"}:
+        return False
+    lines = iter(lambda: file.readline(_LONGEST_COMMENT), b"")
+    is_blank = all(line.partition(b"#")[0].strip() in {b"", b"---"} for line in lines)
+    file.seek(0)
+    return is_blank
 
 
 def as_utf8(text: str) -> str:

@@ -1,5 +1,6 @@
 """Whatever cannot be used: exit code 2, one line a problem with its place, nothing on stdout."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def test_an_empty_snapshot_says_what_was_read(planner: Planner, tmp_path: Path) 
     path = write(tmp_path / "services.json", service)
     (line,) = _lines(planner, "check", "-f", path)
     assert line == f"error: {path}: neither nodes nor pods, only Service (1)"
+
+
+@pytest.mark.parametrize("kind", ["Status", "Table"])
+def test_what_is_no_cluster_is_told_by_its_kind(planner: Planner, tmp_path: Path, kind: str) -> None:
+    """What went wrong: an answer of the API server that is an error was `nothing that the planner reads`."""
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {}}))
+    (line,) = _lines(planner, "check", "-f", str(path))
+    nothing = "neither nodes nor pods, and nothing else that the planner reads"
+    assert line == f"error: {path}: {nothing} (skipped 1 object of kind {kind})"
 
 
 @pytest.mark.parametrize(

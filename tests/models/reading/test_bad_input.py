@@ -324,6 +324,19 @@ def test_missing_and_empty_places(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("blank", [b"", b"# nothing yet\n", b"---\n\n  # nothing\n---\n", b"\r\n# x\r\n"])
+def test_a_blank_yaml_file_of_a_folder_is_passed_over(tmp_path: Path, blank: bytes) -> None:
+    """What went wrong: `is empty`, exit code 2, where `kubectl apply -f FOLDER` goes on with the others."""
+    (tmp_path / "a.json").write_text(json.dumps(node("n")))
+    (tmp_path / "b.yaml").write_bytes(blank)
+    assert [item.name for item in Cluster.load(tmp_path).nodes] == ["n"]
+    with pytest.raises(InputError, match="is empty"):
+        Cluster.load(tmp_path / "a.json", tmp_path / "b.yaml")
+    (tmp_path / "a.json").write_text("")
+    with pytest.raises(InputError, match=r"a\.json: is empty"):
+        Cluster.load(tmp_path)
+
+
 def test_objects_that_are_no_json() -> None:
     """Python values that JSON cannot hold, or that never end, are refused as well."""
     endless: dict[str, Any] = {"kind": "Node"}
