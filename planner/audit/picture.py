@@ -11,12 +11,11 @@ from models import Cluster
 from planner.audit.findings import change_of
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.picture import NodeUse, Picture, SpreadStep
-from planner.problem.nodes import Codes
+from planner.problem.nodes import ZONE, Codes
 from planner.problem.problem import Problem
 from planner.problem.requests import CPU, MEMORY
 from planner.state.state import State
 
-_ZONE = "topology.kubernetes.io/zone"
 #: (pod, the node that it leaves, the node that it comes to); None is nowhere.
 Step = tuple[str, str | None, str | None]
 #: Longer plans are not told step by step.
@@ -47,7 +46,7 @@ def _nodes(problem: Problem, states: tuple[State, State], placed: tuple[Codes, C
     for place, name in enumerate(nodes.names):
         yield NodeUse(
             name=name,
-            zone=nodes.nodes[place].metadata.labels.get(_ZONE, ""),
+            zone=nodes.nodes[place].metadata.labels.get(ZONE, ""),
             pods=(pods[0][place], pods[1][place]),
             percent={key: (found[0][place], found[1][place]) for key, found in percent.items()},
         )

@@ -16,9 +16,8 @@ from models.errors import InputError
 from models.objects.node import Node
 from models.objects.quantity import parse_quantity
 from planner.consolidate.prices import price_of
-from planner.problem.nodes import HOSTNAME
+from planner.problem.nodes import HOSTNAME, ZONE
 
-ZONE = "topology.kubernetes.io/zone"
 _AMOUNTS = frozenset({"cpu", "memory", "pods", "ephemeral-storage"})
 _NEEDED = ("cpu", "memory")
 #: What the kubelet allows where it is told nothing else.

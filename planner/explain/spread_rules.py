@@ -19,7 +19,6 @@ from planner.explain.node_rules import label
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL, HOSTNAME
 
-_ZONE = "topology.kubernetes.io/zone"
 Terms = TopologySpreadConstraint
 
 

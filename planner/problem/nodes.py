@@ -29,6 +29,7 @@ V = TypeVar("V")
 _FAR = 1 << 62
 
 HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
 
 
 def refuse_no_nodes(nodes: Sequence[Node]) -> None:

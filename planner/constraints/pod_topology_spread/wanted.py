@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 from models.objects.affinity import TopologySpreadConstraint
 from models.objects.scheduler_config import PodTopologySpreadArgs
 from models.objects.selectors import LabelSelector, LabelSelectorRequirement
-from planner.problem.nodes import HOSTNAME
+from planner.problem.nodes import HOSTNAME, ZONE
 from planner.problem.problem import Problem
 from planner.problem.selection import Selection
 from planner.problem.templates import Template
 
 HARD = "DoNotSchedule"
 SOFT = "ScheduleAnyway"
-ZONE = "topology.kubernetes.io/zone"
 
 #: What kube-scheduler does for pods without constraints unless it is configured otherwise.
 SYSTEM_DEFAULTS = (

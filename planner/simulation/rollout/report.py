@@ -15,6 +15,7 @@ from planner.audit.findings import change_of
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.plan import SpreadChange
 from planner.documents.rollout import BrokenConstraint, RolloutEnd, WorkloadRollout
+from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.controllers import ControllerRun
@@ -23,7 +24,6 @@ from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
 from planner.state.state import State
 
-_ZONE = "topology.kubernetes.io/zone"
 Domains = Mapping[str, Mapping[str, int]]
 
 
@@ -109,7 +109,7 @@ def keys_of(owner: Rolling) -> list[str]:
     """The keys that the workload's constraints name; zones where it has none."""
     spec = owner.spec.template.spec if owner.spec.template else None
     asked = [item.topology_key for item in spec.topology_spread_constraints] if spec else []
-    return list(dict.fromkeys(asked)) or [_ZONE]
+    return list(dict.fromkeys(asked)) or [ZONE]
 
 
 def by_domain(
