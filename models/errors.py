@@ -21,6 +21,11 @@ class InputError(PlannerError):
         super().__init__("\n".join(self.problems))
 
 
+def system_reason(error: OSError) -> str:
+    """What the system says of a file, as it stands in a line."""
+    return (error.strerror or str(error)).lower()
+
+
 class NoAnswer(PlannerError):
     """The limit ended the search before it had any answer."""
 

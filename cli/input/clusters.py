@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from cli.input.live import kubectl, run_kubectl
-from models import InputError
+from models.errors import InputError, system_reason
 from models.reading.manifests import STDIN, as_utf8
 
 #: The commands that answer with a document about one cluster.
@@ -94,7 +94,7 @@ def _in_folder(folder: Path) -> list[ClusterSource]:
     try:
         entries = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
-        raise InputError([f"--snapshots {folder}: {(error.strerror or str(error)).lower()}"]) from None
+        raise InputError([f"--snapshots {folder}: {system_reason(error)}"]) from None
     if not entries:
         raise InputError([f"--snapshots {folder}: nothing is in it"])
     names = map(as_utf8, _names(entries))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from models.errors import InputError
+from models.errors import InputError, system_reason
 from planner.consolidate.prices import price_of
 
 _HEAD = ("name", "price")
@@ -38,7 +38,7 @@ def _rows(file: str, head: Sequence[str] = _HEAD) -> Iterator[tuple[int, dict[st
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError([f"{file}: {(error.strerror or str(error)).lower()}"]) from None
+        raise InputError([f"{file}: {system_reason(error)}"]) from None
     except UnicodeDecodeError:
         raise InputError([f"{file}: not a text in UTF-8"]) from None
     reader = csv.DictReader(text.splitlines())

@@ -15,6 +15,7 @@ from cli.output.outcome import say_notes, standard_output
 from cli.output.progress import doing, reading
 from models import Cluster, InputError
 from models.cluster import read
+from models.errors import system_reason
 from models.reading.manifests import COMPACT_SUFFIX, STDIN, opened, read_objects
 from models.sharing.raw import each_object
 
@@ -111,7 +112,7 @@ def write(text: bytes, target: str | None) -> None:
         with open(target, "wb", opener=_for_me_alone) as file:
             file.write(_as_named(text, target))
     except OSError as error:
-        raise InputError([f"{target}: {(error.strerror or str(error)).lower()}"]) from None
+        raise InputError([f"{target}: {system_reason(error)}"]) from None
 
 
 def _as_named(text: bytes, target: str) -> bytes:

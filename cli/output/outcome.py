@@ -88,22 +88,22 @@ def standard_output() -> Iterator[TextIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        from models.errors import InputError
+        from models.errors import InputError, system_reason
 
-        raise InputError([f"standard output: {(error.strerror or str(error)).lower()}"]) from None
+        raise InputError([f"standard output: {system_reason(error)}"]) from None
 
 
 @contextmanager
 def writing(option: str, file: str) -> Iterator[None]:
     """An InputError where the file that an option names has no name, or cannot be written."""
-    from models.errors import InputError
+    from models.errors import InputError, system_reason
 
     if not file:
         raise InputError([f"{option}: the name of a file is missing"])
     try:
         yield
     except OSError as error:
-        raise InputError([f"{option} {file}: {(error.strerror or str(error)).lower()}"]) from None
+        raise InputError([f"{option} {file}: {system_reason(error)}"]) from None
 
 
 def say(*lines: str) -> None:

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from models.errors import InputError
+from models.errors import InputError, system_reason
 from models.reading.documents import ManifestDocument, read_document
 from models.reading.texts import read_file
 
@@ -94,7 +94,7 @@ def _all_files(
                     if path == Path(source) or not _is_blank(path, file):
                         yield as_utf8(str(path)), file
         except OSError as error:
-            problems.append(f"{as_utf8(str(path))}: {(error.strerror or str(error)).lower()}")
+            problems.append(f"{as_utf8(str(path))}: {system_reason(error)}")
 
 
 def _is_blank(path: Path, file: BinaryIO) -> bool:

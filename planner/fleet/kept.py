@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from models.errors import InputError
+from models.errors import InputError, system_reason
 from planner.fleet.summary import figures
 from planner.fleet.tasks import Reply
 
@@ -61,7 +61,7 @@ class KeptAnswers:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError([f"--resume {name}: {(error.strerror or str(error)).lower()}"]) from None
+            raise InputError([f"--resume {name}: {system_reason(error)}"]) from None
         return cls(folder)
 
     def get(self, key: str) -> Reply | None:
@@ -80,7 +80,7 @@ class KeptAnswers:
         try:
             self._write(self.folder / f"{key}.json", text)
         except OSError as error:
-            self.full = (error.strerror or str(error)).lower()
+            self.full = system_reason(error)
 
     def _write(self, path: Path, text: str) -> None:
         handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".")
