@@ -21,6 +21,7 @@ from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
 from planner.eviction.unread import taken_for_granted
+from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for, report_best
 from planner.proof.effort import STANDARD, DrainEffort, Effort
@@ -36,8 +37,6 @@ from planner.whatif.named import nodes_named
 from planner.whatif.nodes import add_nodes, cordon
 
 __all__ = ["drain"]
-
-_ZONE = "topology.kubernetes.io/zone"
 
 
 def drain(
@@ -64,34 +63,25 @@ def drain(
         raise InputError(["there is no node to drain"])
     if at_once < 1:
         raise InputError([f"at_once: expected 1 or more, found {at_once}"])
-    known = {node.name for node in cluster.nodes}
-    grown = cordon(_with_surge(cluster, nodes, surge), *nodes)
-    # Whether a change frees a node is asked of the order that was asked for.
     overrides = Overrides(force, delete_emptydir_data)
-    run = DrainRun(grown, nodes, at_once, effort.drain, overrides, preemption=preemption)
-    plan = run.best(stop_event, others=fixes)
-    plan = plan.model_copy(
-        update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
-    )
-    if not (fixes and plan.blocked):
-        return plan
+
+    def run_on(cluster: Cluster) -> DrainRun:
+        grown = cordon(_with_surge(cluster, nodes, surge), *nodes)
+        return DrainRun(grown, nodes, at_once, effort.drain, overrides, preemption=preemption)
 
     def still_there(changed: Cluster) -> frozenset[str]:
         """The nodes that are not emptied in a changed cluster, and the pods that stay."""
         looking_for("what frees blocked nodes")
-        again = drain(
-            changed,
-            nodes,
-            at_once=at_once,
-            surge=surge,
-            force=force,
-            delete_emptydir_data=delete_emptydir_data,
-            preemption=preemption,
-            fixes=False,
-            effort=effort,
-        )
+        # Whether a change frees a node is asked of the order that was asked for.
+        again = run_on(changed).best(None, others=False)
         return frozenset(name for row in again.blocked for name in (row.node, *(p.pod for p in row.pods)))
 
+    run = run_on(cluster)
+    plan = run.best(stop_event, others=fixes)
+    known = {node.name for node in cluster.nodes}
+    plan = plan.model_copy(update={"surge": tuple(name for name in run.node_names if name not in known)})
+    if not (fixes and plan.blocked):
+        return plan
     most = max(1, effort.drain.pods_of_fixes // max(1, run.size))
     fixes_of = Fixes(cluster, still_there, most, stop_event)
     freed = tuple(fixes_of.told(plan.blocked))
@@ -102,7 +92,7 @@ def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
     """The cluster with so many more nodes, spread over the zones of those that are drained."""
     patterns: dict[str | None, str] = {}
     for node in nodes_named(cluster, nodes):
-        patterns.setdefault(node.metadata.labels.get(_ZONE), node.name)
+        patterns.setdefault(node.metadata.labels.get(ZONE), node.name)
     each, more = divmod(surge, len(patterns))
     for place, pattern in enumerate(patterns.values()):
         number = each + (place < more)
@@ -177,6 +167,11 @@ class DrainRun:
         """How many pods are to go."""
         return len(self._moving)
 
+    @property
+    def node_names(self) -> Sequence[str]:
+        """All nodes of the cluster, those that come before the drain included."""
+        return [node.name for node in self._cluster.nodes]
+
     def _in_order(self) -> dict[int, tuple[Sequence[int], int]]:
         """The wanted pods of StatefulSets with OrderedReady that go, by ordinal, and the place of each."""
         found: dict[int, tuple[Sequence[int], int]] = {}
@@ -245,9 +240,7 @@ class DrainRun:
         found = played.run(order, self._at_once)
         simulation.explain()
         evicted = [pod for pods in found.evicted.values() for pod in pods]
-        again = [self._replaced.get(pod, pod) for pod in evicted]
-        refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
-        refused |= {self._replaced.get(pod, pod): _WAITS_FOR_LOWER for pod in found.not_created}
+        refused = self._not_created(simulation, found, evicted)
         ends = take(doubled, simulation.scheduler.state)
         after = _balance(ends, simulation)
         impacts = [*self._controllers.impacts(evicted)]
@@ -262,20 +255,37 @@ class DrainRun:
             pending=tuple(_pending(doubled, simulation, refused)),
             spread=tuple(row for row in spread_changes(spread, ends) if row.before != row.after),
             kubernetes=problem.kubernetes.document,
-            notes=(
-                *self._cluster.notes,
-                *problem.notes,
-                *notes.overridden(problem, evicted),
-                *notes.not_made_again(problem, self._controllers, evicted),
-                *taken_for_granted(problem, evicted),
-                *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
-                *job_notes.presumed(impacts),
-                *problem.devices.notes(doubled.pods[pod] for pod in simulation.waiting if pod in absent),
-                *notes.returned(doubled, simulation, found, self._numbers, self._replaced),
-                *((RESTLESS,) if found.restless else ()),
-            ),
+            notes=tuple(self._notes(simulation, found, evicted, impacts)),
         )
         return plan, simulation.preempted[already:]
+
+    def _not_created(
+        self, simulation: DrainSimulation, found: Drained, evicted: Sequence[int]
+    ) -> dict[int, str]:
+        """The pods that come in the place of evicted ones and are not even created, each with the reason."""
+        again = [self._replaced.get(pod, pod) for pod in evicted]
+        refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
+        return refused | {self._replaced.get(pod, pod): _WAITS_FOR_LOWER for pod in found.not_created}
+
+    def _notes(
+        self,
+        simulation: DrainSimulation,
+        found: Drained,
+        evicted: Sequence[int],
+        impacts: Sequence[tuple[Job, Impact]],
+    ) -> Iterator[str]:
+        problem, doubled, absent = self._problem, self._doubled, self._replaced.values()
+        yield from self._cluster.notes
+        yield from problem.notes
+        yield from notes.overridden(problem, evicted)
+        yield from notes.not_made_again(problem, self._controllers, evicted)
+        yield from taken_for_granted(problem, evicted)
+        yield from job_notes.lost([item for item in impacts if item[1].outcome == "Fails"])
+        yield from job_notes.presumed(impacts)
+        yield from problem.devices.notes(doubled.pods[pod] for pod in simulation.waiting if pod in absent)
+        yield from notes.returned(doubled, simulation, found, self._numbers, self._replaced)
+        if found.restless:
+            yield RESTLESS
 
 
 #: Said of a pod like a line of the scheduler.
