@@ -49,7 +49,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
     several = _wanted(cluster, workloads) if workloads or sets is None else []
     problem = Problem(cluster)
     if survive is None:
-        counted = _told(several, walked(problem, several, stop_event))
+        counted = _with_answers(several, walked(problem, several, stop_event))
         answers = [BestAnswer(cluster, asked, found) for asked, found in counted]
     else:
         answers = _surviving(cluster, several, survive, stop_event)
@@ -81,7 +81,8 @@ def capacity(  # noqa: PLR0913 - the options of the command
     return document.cut_while(sought, limited=sought == _BEST)
 
 
-def _told(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:
+def _with_answers(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:
+    """The workloads that were counted before the time was over, each with what was found."""
     return [(asked, found[asked.name]) for asked in several if asked.name in found]
 
 
@@ -153,7 +154,7 @@ def _surviving(
         left = remove_nodes(cluster, f"{key}={domain}")
         there = {asked.name: asked for asked in scalable(left)}
         rest = [there[asked.name] for asked in several]
-        for asked, found in _told(rest, walked(Problem(left), rest, stop_event)):
+        for asked, found in _with_answers(rest, walked(Problem(left), rest, stop_event)):
             answers[asked.name].append(BestAnswer(left, asked, found, domain))
     counted = [found for found in answers.values() if len(found) == len(domains)]
     return [min(found, key=lambda answer: answer.found.more) for found in counted]

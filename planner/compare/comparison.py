@@ -28,6 +28,7 @@ from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_
 from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
 from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
 from planner.documents.figures import Summary
+from planner.documents.words import counted
 from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
 from planner.eviction.replacements import RESIZED
@@ -213,6 +214,6 @@ def _replaced_as_they_were(problem: Problem) -> Iterator[str]:
     for reason in (DEVICES, EPHEMERAL, RESIZED):
         if pods := reasons[reason]:
             yield (
-                f"{pods} running pod{'' if pods == 1 else 's'} {reason}: "
+                f"{counted(pods, 'running pod')} {reason}: "
                 "where Descheduler evicts such a pod, it is made again as it was"
             )

@@ -42,12 +42,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     notes: Sequence[str],
 ) -> ConsolidationPlan:
     """The plan; no plan costs less than `least_cost`, nor makes fewer than `least_moves` at that cost."""
-    problem, trial, removable, prices = (
-        emptied.trial.problem,
-        emptied.trial,
-        setting.removable,
-        setting.prices,
-    )
+    trial, removable, prices = emptied.trial, setting.removable, setting.prices
     before, after = before_and_after(trial, emptied.waves)
     measured = [
         Measured("cost", removable.cost(emptied.removed), largest=False),
@@ -77,19 +72,21 @@ def document(  # noqa: PLR0913 - what a plan consists of
         removed=tuple(_removed(prices, emptied)),
         added=tuple(_added(setting)),
         kept=tuple(_kept(setting, emptied, proved=stages[0].proved)),
-        cordoned_meanwhile=tuple(_names(emptied)),
+        cordoned_meanwhile=tuple(_cordoned_meanwhile(emptied)),
         steps=tuple(steps(trial, emptied.waves, reasons)),
         frontier=tuple(frontier),
         before=before.balance,
         after=after.balance,
         spread=tuple(changes(before, after)),
         domains_lost=tuple(_lost_domains(trial, emptied.removed)),
-        kubernetes=problem.kubernetes.document,
+        kubernetes=trial.problem.kubernetes.document,
         notes=(
-            *problem.cluster.notes,
-            *problem.notes,
-            *problem.unproved,
-            *taken_for_granted(problem, (landing.move.pod for wave in emptied.waves for landing in wave)),
+            *trial.problem.cluster.notes,
+            *trial.problem.notes,
+            *trial.problem.unproved,
+            *taken_for_granted(
+                trial.problem, (landing.move.pod for wave in emptied.waves for landing in wave)
+            ),
             *notes,
         ),
     )
@@ -111,7 +108,7 @@ def _reason(emptied: Emptied, source: int) -> str:
     )
 
 
-def _names(emptied: Emptied) -> Iterator[str]:
+def _cordoned_meanwhile(emptied: Emptied) -> Iterator[str]:
     """The nodes that are kept and cordoned until all waves are over."""
     if emptied.meanwhile is not None:
         yield from (emptied.trial.problem.nodes.names[node] for node in np.flatnonzero(emptied.meanwhile))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from models.objects.workload import Job
+from planner.documents.words import counted
 from planner.eviction.controllers import JOB_FAILS, JOB_UNKNOWN, OF_JOB
 from planner.eviction.jobs import Impact, depends_on_exit_codes
 
@@ -48,7 +49,7 @@ def lost(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
 
 def sentence(impact: Impact) -> str:
     """What the evictions do to a Job, in a few words."""
-    evictions = f"{impact.evictions} {'eviction' if impact.evictions == 1 else 'evictions'}"
+    evictions = counted(impact.evictions, "eviction")
     if impact.outcome == "KeepsRunning":
         return f"{evictions}, which its podFailurePolicy ignores"
     if impact.outcome == "Fails":

@@ -19,27 +19,20 @@ from planner.whatif.nodes import lose_contact, remove_nodes
 class BeforeLoss:
     """The pending pods are placed, and what preemption evicts for them is made again and placed, too."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        key: str,
-        *,
-        preemption: bool = True,
-        effort: ExplainEffort = STANDARD.explain,
-    ) -> None:
+    def __init__(self, cluster: Cluster, key: str, effort: ExplainEffort = STANDARD.explain) -> None:
         """`key` is the label whose values are the domains."""
-        self._key, self._preemption, self._effort = key, preemption, effort
+        self._key, self._effort = key, effort
         self.domains: Sequence[str] = sorted(
             {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
         )
-        before = AtRest(cluster, preemption, effort)
+        before = AtRest(cluster, True, effort)
         self.evicted = len(before.evicted)
         """How many pods preemption evicts before anything is lost."""
         self.snapshot = before.problem
         """The snapshot, compiled."""
         running = before.cluster()
         for _ in range(effort.rounds_to_rest if before.evicted else 0):
-            before = AtRest(running, preemption, effort, before.problem)
+            before = AtRest(running, True, effort, before.problem)
             self.evicted += len(before.evicted)
             running = before.cluster()
             if not before.evicted:
@@ -79,7 +72,7 @@ class BeforeLoss:
         return fail_jobs(self.running, self.jobs, self._failing(domain))
 
     def _at_rest(self, cluster: Cluster) -> AtRest:
-        return AtRest(cluster, self._preemption, self._effort, self.problem)
+        return AtRest(cluster, True, self._effort, self.problem)
 
     def left(self, after: AtRest) -> list[int]:
         """The pods that find no node then, and did not wait for one before."""

@@ -24,10 +24,10 @@ from planner.simulation.processes import Processes, has_second_core
 Workload = tuple[str, str]
 
 
-def survive(cluster: Cluster, key: str, *, preemption: bool = True, effort: Effort = STANDARD) -> Survival:
+def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Survival:
     """What the loss of each domain of a topology key would mean, once the pending pods are placed."""
     cluster.domains(key, f"--survive {key}")
-    before = BeforeLoss(cluster, key, preemption=preemption, effort=effort.explain)
+    before = BeforeLoss(cluster, key, effort.explain)
     found = tuple(_Losses(key, before, effort.explain).one_by_one())
     return Survival(
         topology_key=key,

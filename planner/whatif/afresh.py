@@ -10,6 +10,7 @@ import numpy as np
 
 from models import Cluster
 from models.objects.pod import Pod, PodStatus
+from planner.documents.words import counted
 from planner.eviction.controllers import Controllers
 from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
@@ -59,4 +60,4 @@ def _waiting(pod: Pod) -> Pod:
 
 def _notes(stays: Counter[str]) -> Iterator[str]:
     for reason, pods in stays.most_common():
-        yield f"{pods} running pod{'' if pods == 1 else 's'} {reason}: left where they are"
+        yield f"{counted(pods, 'running pod')} {reason}: left where they are"

@@ -92,7 +92,7 @@ class _Nodes(Units):
         room: Mapping[int, Ints],
     ) -> None:
         problem = pending.problem
-        self._names = nodes
+        self._node_numbers = nodes
         self._capped = capped
         here = Counter[int]()
         for node in nodes.tolist():
@@ -134,11 +134,11 @@ class _Nodes(Units):
 
     def write(self, at: Codes, wanted: Counter[int], on: dict[int, Counter[int]]) -> None:
         """Note where all pods are now."""
-        for node in self._names.tolist():
+        for node in self._node_numbers.tolist():
             on[node] = Counter({number: pods for number, pods in on[node].items() if number in self._capped})
         for pod, (place, kind) in enumerate(zip(at.tolist(), self.of.tolist(), strict=True)):
             if place < self.nodes:
-                on[int(self._names[place])][self.templates[kind]] += 1
+                on[int(self._node_numbers[place])][self.templates[kind]] += 1
                 if pod >= self.static:
                     wanted[self.templates[kind]] -= 1
         for number in [number for number, pods in wanted.items() if not pods]:
