@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
@@ -22,6 +23,14 @@ from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
 
 _NO_REASON: tuple[str, tuple[str, ...]] = ("", ())
+
+
+class _Counting(NamedTuple):
+    """A workload to count: the pods that stand for its replicas, and how many of them can fit at most."""
+
+    name: str
+    copies: Sequence[int]
+    most: int
 
 
 def walked(
@@ -46,35 +55,37 @@ def _over_one_state(
     more, pods = grown(now.cluster, several)
     problem = Problem(more, now)
     before = Scheduler(problem)
-    asks = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
+    names = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
     queued = set(before.queue)
-    most = {extra: _most(before, extra) for extra in asks if extra in queued}
-    needed = {extra: _needed(before, extra, number) for extra, number in most.items()}
-    copies, first = dict[int, list[int]](), len(problem.pods)
-    for extra, number in needed.items():
-        copies[extra] = [extra, *range(first, first + number)]
-        first += number
-    asked = {extra: (asks[extra], copies[extra], most[extra]) for extra in most}
-    return _counted(Scheduler(problem.with_copies(needed)), before.queue, asked, stop_event)
+    needed, counting = dict[int, int](), dict[int, _Counting]()
+    first = len(problem.pods)
+    for extra, name in names.items():
+        if extra in queued:
+            most = _most(before, extra)
+            needed[extra] = _needed(before, extra, most)
+            counting[extra] = _Counting(name, [extra, *range(first, first + needed[extra])], most)
+            first += needed[extra]
+    return _counted(Scheduler(problem.with_copies(needed)), before.queue, counting, stop_event)
 
 
 def _counted(
     scheduler: Scheduler,
     queue: Sequence[int],
-    asks: dict[int, tuple[str, list[int], int]],
+    counting: Mapping[int, _Counting],
     stop_event: threading.Event | None,
 ) -> dict[str, Found]:
-    scheduler.restore_nominations(pod for pod in queue if pod not in asks)
+    """What fits of each workload at the place in the queue of the pod that stands for it."""
+    scheduler.restore_nominations(pod for pod in queue if pod not in counting)
     found: dict[str, Found] = {}
     decided: dict[str, str | None] = {}
     for pod in queue:
-        if pod not in asks:
+        if pod not in counting:
             _note(scheduler, scheduler.take(pod), decided)
             continue
         if is_stop_requested(stop_event):
             break
-        report_best(f"{len(found)} of {len(asks)} workloads")
-        name, copies, most = asks[pod]
+        report_best(f"{len(found)} of {len(counting)} workloads")
+        name, copies, most = counting[pod]
         known = count(scheduler, copies, most)
         if known is not None:
             found[name] = Found(known.more, known.message, known.limited_by, known.most, {**decided})

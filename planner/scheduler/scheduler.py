@@ -1,4 +1,4 @@
-"""The reference scheduler: kube-scheduler 1.34's decisions, one pod at a time.
+"""The reference scheduler: kube-scheduler's decisions, one pod at a time.
 
 Queue, filter, score, bind; when nothing fits, preempt and try again.  All nodes are scored, and a
 tie goes to the smallest node name; with a seed, nodes are sampled and ties drawn as the program does.
