@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -114,15 +114,32 @@ class NodeVolumeLimits(Filter):
     def encode(self, x: Counts) -> None:
         """On every node, the volumes that come, but for shared ones, fit beside those in use.
 
-        Where too many are attached already they may stay, and keep others away.
+        Where too many are attached already they may stay, and keep others away.  Shared volumes are counted
+        in a final state, where no order of binds is checked afterwards.
         """
         for driver, limit in self._limits.items():
             sizes = {template.index: self._own_volumes(template, driver) for template in x.judged()}
             sizes = {number: size for number, size in sizes.items() if size}
+            free = np.maximum(limit - self._in_use(driver), 0)
             if sizes:
                 all_of_them = sum(size * x.batch.wanted[number] for number, size in sizes.items())
-                free = np.maximum(limit - self._in_use(driver), 0)
                 x.limit((self.name, driver), sizes, np.where(limit == _NO_LIMIT, all_of_them, free))
+            if x.final and not x.batch.running:
+                self._encode_shared(x, driver, sizes, np.where(limit == _NO_LIMIT, PLENTY, free))
+
+    def _encode_shared(self, x: Counts, driver: str, sizes: Mapping[int, int], free: Ints) -> None:
+        """The same with the shared volumes that come: each once on every node that does not have it."""
+        asked = {template.index for template in x.judged()}
+        new: dict[int, list[Any]] = defaultdict(list)
+        for attached, users in self._users.items():
+            if attached[0] == driver and self._is_shared(users):
+                there, coming = x.summed(self._tally(attached).counts), asked & users.keys()
+                for cell in x.reached(coming):
+                    if not there[cell]:
+                        new[cell].append(x.any_there((self.name, attached, cell), coming, (cell,)))
+        room = x.summed(free)
+        for cell, volumes in new.items():
+            x.require(x.total(sizes, (cell,)) + sum(volumes) <= room[cell])
 
     def _own_volumes(self, template: Template, driver: str) -> int:
         """The volumes that only this pod uses; one that others share may be on the node without it."""

@@ -4,7 +4,7 @@ import pytest
 
 from models import Cluster
 from planner import solve
-from tests.builders import ZONE, Object, claim, cluster, node, pod, storage_class, volume
+from tests.builders import ZONE, Object, claim, cluster, csi_node, node, pod, storage_class, volume
 from tests.truth.final_volumes import lacks_volumes
 
 
@@ -66,3 +66,26 @@ def test_the_truth_notices_a_claim_in_two_places() -> None:
     shared = [*nodes, storage_class("local"), claim("shared"), *volumes, *users]
     assert not lacks_volumes(shared, {"default/p0": "a1", "default/p1": "a1"})
     assert lacks_volumes(shared, {"default/p0": "a1", "default/p1": "b1"})
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_shared_volume_takes_one_of_the_slots(running: bool) -> None:
+    """What went wrong: in a final state volumes that several pods share took none of what a node attaches.
+
+    On one node with two slots and three shared volumes, two of which pods use that run there or not.
+    """
+    shared = [
+        item
+        for name in ("v1", "v2", "v3")
+        for item in (
+            volume(name, csi={"driver": "disk", "volumeHandle": name}),
+            claim(f"c-{name}", bound_to=name),
+        )
+    ]
+    users = [pod(f"{name}-{number}", claims=[f"c-{name}"]) for name in ("v1", "v2") for number in range(3)]
+    there = [pod(f"{name}-there", "n1" if running else "", claims=[f"c-{name}"]) for name in ("v1", "v2")]
+    others = [pod(f"v3-{number}", claims=["c-v3"]) for number in range(2)]
+    found = cluster(node("n1"), csi_node("n1", "disk", 2), *shared, *users, *there, *others)
+    plan = solve(found, final_state=True)
+    assert (len(plan.steps), plan.status) == (6 if running else 8, "Optimal")
+    assert not {step.pod for step in plan.steps} & {"default/v3-0", "default/v3-1"}
