@@ -63,10 +63,13 @@ def stands(problem: Problem, node_of: Codes) -> bool:
     state = State(problem, node_of)
     came = np.where(node_of != problem.node_of, node_of, -1)
     keys = {problem.pods[pod].key for pod in np.flatnonzero(came >= 0).tolist()}
-    if any(found.surplus for found in take(problem, state, live=came) if found.hard):
+    if any(counts.surplus for counts in take(problem, state, live=came) if counts.hard):
         return False
-    if any(violation.pod in keys for violation in findings_of(problem, state)):
-        return False
+    before = State(problem, problem.node_of)
+    overcommitted = {found.node for found in findings_of(problem, before) if not found.pod}
+    for found in findings_of(problem, state):
+        if found.pod in keys or not (found.pod or found.node in overcommitted):
+            return False
     return after <= _count_violations(problem, problem.node_of)
 
 

@@ -12,7 +12,7 @@ from planner.documents.plan import PlacementPlan
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.state.state import State
-from tests.builders import HARD, ZONE, Object, cluster, node, pod, spread
+from tests.builders import HARD, HOST, ZONE, Object, cluster, node, pod, profile, scheduler, spread, term
 from tests.strategies import clusters, relaxed
 
 #: Every batch is too large for a model of all nodes.
@@ -61,3 +61,14 @@ def _assert_all_hold(found: Cluster, plan: PlacementPlan) -> None:
                 code = int(rule.column.codes[node])
                 if template in demand.carriers and code >= 0:
                     assert sums[code] <= most, (demand.workload, np.asarray(sums).tolist())
+
+
+def test_a_node_that_a_plan_overcommits_is_no_final_state() -> None:
+    """What went wrong: one finding went, one came, and the new one is about a node and names no pod.
+
+    A pod that lacks its peer gets it on a node with too little room, which its profile does not look at.
+    """
+    without_room = profile(plugins={"filter": {"disabled": [{"name": "NodeResourcesFit"}]}})
+    lonely = pod("lonely", "n1", near=[term(HOST, "db")])
+    plan = solve(cluster(node("n1", cpu="1"), scheduler(without_room), lonely, pod("db", cpu="2", app="db")))
+    assert (len(plan.steps), plan.verdicts.final_state) == (1, False)
