@@ -25,7 +25,7 @@ from planner.whatif.scaling import scale
 _NO_REASON: tuple[str, tuple[str, ...]] = ("", ())
 
 
-class _Counting(NamedTuple):
+class _ToCount(NamedTuple):
     """A workload to count: the pods that stand for its replicas, and how many of them can fit at most."""
 
     name: str
@@ -57,13 +57,13 @@ def _over_one_state(
     before = Scheduler(problem)
     names = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
     queued = set(before.queue)
-    needed, counting = dict[int, int](), dict[int, _Counting]()
+    needed, counting = dict[int, int](), dict[int, _ToCount]()
     first = len(problem.pods)
     for extra, name in names.items():
         if extra in queued:
             most = _most(before, extra)
             needed[extra] = _needed(before, extra, most)
-            counting[extra] = _Counting(name, [extra, *range(first, first + needed[extra])], most)
+            counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])], most)
             first += needed[extra]
     return _counted(Scheduler(problem.with_copies(needed)), before.queue, counting, stop_event)
 
@@ -71,7 +71,7 @@ def _over_one_state(
 def _counted(
     scheduler: Scheduler,
     queue: Sequence[int],
-    counting: Mapping[int, _Counting],
+    counting: Mapping[int, _ToCount],
     stop_event: threading.Event | None,
 ) -> dict[str, Found]:
     """What fits of each workload at the place in the queue of the pod that stands for it."""
