@@ -98,9 +98,13 @@ def _all_files(
 
 
 def _is_blank(path: Path, file: BinaryIO) -> bool:
-    """Whether a YAML file has comments at most: `kubectl apply -f FOLDER` passes over it, too."""
-    if path.suffix not in {".yaml", ".yml"}:
+    """Whether a YAML file has comments at most: `kubectl apply -f FOLDER` passes over it, too.
+
+    One without a byte is not: a command that failed leaves such a dump.
+    """
+    if path.suffix not in {".yaml", ".yml"} or not file.read(1):
         return False
+    file.seek(0)
     lines = iter(lambda: file.readline(_LONGEST_COMMENT), b"")
     is_blank = all(line.partition(b"#")[0].strip() in {b"", b"---"} for line in lines)
     file.seek(0)

@@ -324,7 +324,7 @@ def test_missing_and_empty_places(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("blank", [b"", b"# nothing yet\n", b"---\n\n  # nothing\n---\n", b"\r\n# x\r\n"])
+@pytest.mark.parametrize("blank", [b"# nothing yet\n", b"---\n\n  # nothing\n---\n", b"\r\n# x\r\n"])
 def test_a_blank_yaml_file_of_a_folder_is_passed_over(tmp_path: Path, blank: bytes) -> None:
     """What went wrong: `is empty`, exit code 2, where `kubectl apply -f FOLDER` goes on with the others."""
     (tmp_path / "a.json").write_text(json.dumps(node("n")))
@@ -332,8 +332,14 @@ def test_a_blank_yaml_file_of_a_folder_is_passed_over(tmp_path: Path, blank: byt
     assert [item.name for item in Cluster.load(tmp_path).nodes] == ["n"]
     with pytest.raises(InputError, match="is empty"):
         Cluster.load(tmp_path / "a.json", tmp_path / "b.yaml")
-    (tmp_path / "a.json").write_text("")
-    with pytest.raises(InputError, match=r"a\.json: is empty"):
+
+
+@pytest.mark.parametrize("name", ["pods.json", "pods.yaml"])
+def test_a_file_of_a_folder_without_a_byte_is_an_error(tmp_path: Path, name: str) -> None:
+    """A `kubectl get` that failed leaves it, and without its pods a cluster looks well."""
+    (tmp_path / "nodes.json").write_text(json.dumps(node("n")))
+    (tmp_path / name).touch()
+    with pytest.raises(InputError, match=f"{name}: is empty"):
         Cluster.load(tmp_path)
 
 
