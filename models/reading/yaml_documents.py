@@ -16,7 +16,7 @@ def read_yaml(text: str, name: str) -> Iterator[ManifestDocument]:
         for value in yaml_values(text):
             values.append(value)
     except yaml.YAMLError as error:
-        broken = ManifestDocument(name, problems=[_yaml_problem(error, name)])
+        broken = ManifestDocument(name, problems=[yaml_problem(error, name)])
     for number, value in enumerate(values, start=1):
         if value is not None:
             yield read_value(value, f"{name}, document {number}" if len(values) > 1 else name)
@@ -26,7 +26,8 @@ def read_yaml(text: str, name: str) -> Iterator[ManifestDocument]:
         yield ManifestDocument(name, problems=[f"{name}: is empty"])
 
 
-def _yaml_problem(error: yaml.YAMLError, name: str) -> str:
+def yaml_problem(error: yaml.YAMLError, name: str) -> str:
+    """What is broken, and in which line where that is known."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f"{name}, line {error.problem_mark.line + 1}: broken YAML: {error.problem}"
     return f"{name}: broken YAML: {str(error).splitlines()[0]}"

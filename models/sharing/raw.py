@@ -76,12 +76,15 @@ def _values(plain: bytes, name: str) -> Iterator[Any]:
         return
     import yaml
 
+    from models.reading.yaml_documents import yaml_problem
     from models.reading.yaml_text import yaml_values
 
     try:
         yield from [value for value in yaml_values(plain.decode()) if value is not None]
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError([f"{name}: broken YAML: {str(error).splitlines()[0]}"]) from None
+    except yaml.YAMLError as error:
+        raise InputError([yaml_problem(error, name)]) from None
+    except UnicodeDecodeError as error:
+        raise InputError([f"{name}: broken YAML: {error}"]) from None
 
 
 def _items(value: Any, name: str) -> Iterator[Manifest]:

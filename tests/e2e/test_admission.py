@@ -159,20 +159,24 @@ def test_a_mistyped_manifest_is_refused(live: ControlPlane) -> None:
     assert (ended.returncode, word in ended.stderr.replace("\n  ", " ")) == (2, True)
 
 
+def _mutating(name: str, mutation: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A policy that changes all new pods, and its binding."""
+    version, kind = "admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"
+    policy, binding = (_object(version, word, name) for word in (kind, f"{kind}Binding"))
+    for found in (policy, binding):
+        del found["metadata"]["namespace"]
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    matching = {"matchConstraints": {"resourceRules": [rule]}, "reinvocationPolicy": "Never"}
+    return policy | {"spec": {**matching, "mutations": [mutation]}}, binding | {"spec": {"policyName": name}}
+
+
 def test_labels_of_a_mutating_policy_count_for_the_next_pods(live: ControlPlane) -> None:
     """A spread that selects the label alone did not count the pods to come: all were put in zone a."""
-    policy = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "team")
-    del policy["metadata"]["namespace"]
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
     change = 'Object{metadata: Object.metadata{labels: {"team": "x"}}}'
-    policy["spec"] = {
-        "matchConstraints": {"resourceRules": [rule]},
-        "reinvocationPolicy": "Never",
-        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": change}}],
-    }
-    binding = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding", "team")
-    del binding["metadata"]["namespace"]
-    live.create(node("a1"), node("b1", zone="b"), policy, binding | {"spec": {"policyName": "team"}})
+    policy = _mutating(
+        "team", {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": change}}
+    )
+    live.create(node("a1"), node("b1", zone="b"), *policy)
     tried = json.dumps(_object("v1", "Pod", "probe", spec=workload("w", 1)["spec"]["template"]["spec"]))
     dry = ("create", "--dry-run=server", "-f", "-", "-o", "json")
     wait_for("policy", lambda: '"team": "x"' in live.kubectl(*dry, given=tried) or None)
@@ -190,18 +194,9 @@ def test_labels_of_a_mutating_policy_count_for_the_next_pods(live: ControlPlane)
 
 def test_a_mutating_policy_shows_in_the_pods_that_run(live: ControlPlane) -> None:
     """It raises every request; two more pods would fit by their template, and none fits as they are made."""
-    policy = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "large")
-    del policy["metadata"]["namespace"]
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
     change = '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "3"}]'
-    policy["spec"] = {
-        "matchConstraints": {"resourceRules": [rule]},
-        "reinvocationPolicy": "Never",
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": change}}],
-    }
-    binding = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding", "large")
-    del binding["metadata"]["namespace"]
-    live.create(node("n1", cpu="4"), policy, binding | {"spec": {"policyName": "large"}})
+    policy = _mutating("large", {"patchType": "JSONPatch", "jsonPatch": {"expression": change}})
+    live.create(node("n1", cpu="4"), *policy)
 
     def is_at_work() -> bool | None:
         probe = json.dumps(_object("v1", "Pod", "probe", spec=workload("w", 1)["spec"]["template"]["spec"]))

@@ -1,10 +1,11 @@
-"""Whether the claims of pods that stand can all have volumes, each its own, which their nodes reach.
+"""Whether the claims of pods that stand can all have volumes, each its own, that nodes reach and attach.
 
 Written from what Kubernetes says of claims that wait for their first pod, for what `wide_volumes` draws.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,37 @@ def lacks_volumes(objects: Sequence[Object], node_of: Mapping[str, str]) -> bool
                 if claim is not None and "volumeName" not in claim["spec"]:
                     nodes.setdefault(name, []).append(labels[node_of[_key(pod)]])
     return not _all_served([_options(objects, claims[name], found) for name, found in nodes.items()])
+
+
+def overattached(objects: Sequence[Object], node_of: Mapping[str, str]) -> bool:
+    """Whether pods bring volumes to a node that attaches more of a driver with them than it can."""
+    handles = {
+        item["metadata"]["name"]: (item["spec"]["csi"]["driver"], item["spec"]["csi"]["volumeHandle"])
+        for item in objects
+        if item["kind"] == "PersistentVolume" and "csi" in item["spec"]
+    }
+    bound = {
+        _key(item): handles[item["spec"]["volumeName"]]
+        for item in objects
+        if item["kind"] == "PersistentVolumeClaim" and item["spec"].get("volumeName") in handles
+    }
+    before: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    after: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for pod in (item for item in objects if item["kind"] == "Pod"):
+        used = {bound[name] for name in _claims_of(pod) if name in bound}
+        there = pod["spec"].get("nodeName")
+        if there and pod.get("status", {}).get("phase") not in {"Succeeded", "Failed"}:
+            before[there] |= used
+        elif not there and _key(pod) in node_of:
+            after[node_of[_key(pod)]] |= used
+    return any(
+        len({one for one in before[name] | after[name] if one[0] == driver["name"]})
+        > max(driver["allocatable"]["count"], len({one for one in before[name] if one[0] == driver["name"]}))
+        for item in objects
+        if item["kind"] == "CSINode"
+        for driver in item["spec"]["drivers"]
+        for name in [item["metadata"]["name"]]
+    )
 
 
 def _all_served(asked: Sequence[Sequence[str]], taken: frozenset[str] = frozenset()) -> bool:

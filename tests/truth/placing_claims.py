@@ -15,7 +15,7 @@ from planner.scheduler.scheduler import Scheduler
 from tests.truth import placing
 from tests.truth.digits import State, whereabouts
 from tests.truth.final import FinalPlacing
-from tests.truth.final_volumes import lacks_volumes
+from tests.truth.final_volumes import lacks_volumes, overattached
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.oracle import Oracle
@@ -58,6 +58,8 @@ def _final_with_claims(case: Case, cluster: Cluster, plan: PlacementPlan) -> Ite
     node_of = {step.pod: step.node for step in plan.steps if step.node}
     if lacks_volumes(case.objects, node_of):
         yield Finding("invalid", f"no choice of volumes serves {node_of}")
+    if overattached(case.objects, node_of):
+        yield Finding("invalid", f"a node cannot attach all volumes of {node_of}")
     sequence = solve(cluster, effort=case.effort)
     stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
     reached = [stage.value for stage in sequence.objective if stage.name.startswith(PODS_PLACED)]

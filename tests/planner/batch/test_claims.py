@@ -5,7 +5,7 @@ import pytest
 from models import Cluster
 from planner import solve
 from tests.builders import ZONE, Object, claim, cluster, csi_node, node, pod, storage_class, volume
-from tests.truth.final_volumes import lacks_volumes
+from tests.truth.final_volumes import lacks_volumes, overattached
 
 
 def zonal(*objects: Object) -> Cluster:
@@ -89,3 +89,19 @@ def test_a_shared_volume_takes_one_of_the_slots(running: bool) -> None:
     plan = solve(found, final_state=True)
     assert (len(plan.steps), plan.status) == (6 if running else 8, "Optimal")
     assert not {step.pod for step in plan.steps} & {"default/v3-0", "default/v3-1"}
+
+
+def test_the_truth_notices_a_node_with_too_many_volumes() -> None:
+    """What random batches are checked by can fail: a second volume where one can be attached."""
+    shared = [
+        item
+        for name in ("v1", "v2")
+        for item in (
+            volume(name, csi={"driver": "disk", "volumeHandle": name}),
+            claim(f"c-{name}", bound_to=name),
+            pod(f"p-{name}", claims=[f"c-{name}"]),
+        )
+    ]
+    found = [node("n1"), csi_node("n1", "disk", 1), *shared]
+    assert not overattached(found, {"default/p-v1": "n1"})
+    assert overattached(found, {"default/p-v1": "n1", "default/p-v2": "n1"})
