@@ -55,31 +55,6 @@ def _without_domains(spread: Iterable[SpreadCounts]) -> Iterator[str]:
             )
 
 
-def stands(problem: Problem, node_of: Codes) -> bool:
-    """Whether no more is wrong with a placement than before, and nothing with the pods that came or moved."""
-    after = _count_violations(problem, node_of)
-    if not after:
-        return True
-    state = State(problem, node_of)
-    came = np.where(node_of != problem.node_of, node_of, -1)
-    keys = {problem.pods[pod].key for pod in np.flatnonzero(came >= 0).tolist()}
-    if any(counts.surplus for counts in take(problem, state, live=came) if counts.hard):
-        return False
-    before = State(problem, problem.node_of)
-    overcommitted = {found.node for found in findings_of(problem, before) if not found.pod}
-    for found in findings_of(problem, state):
-        if found.pod in keys or not (found.pod or found.node in overcommitted):
-            return False
-    return after <= _count_violations(problem, problem.node_of)
-
-
-def _count_violations(problem: Problem, node_of: Codes) -> int:
-    """How much is wrong with a placement: as the audit counts, without the report."""
-    state = State(problem, node_of)
-    surplus = sum(len(found.surplus) for found in take(problem, state) if found.hard)
-    return surplus + sum(1 for _ in findings_of(problem, state))
-
-
 def findings_of(problem: Problem, state: State) -> Iterator[Violation]:
     """What breaks the rules of the other relational families."""
     for family in _RELATIONAL:

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from models.errors import InternalError
-from planner.audit.findings import stands
+from planner.audit.final_state import broken_for_running, stands
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
@@ -43,6 +43,7 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
             *problem.unproved,
             *_notes(found, final_state=final_state),
             *_preempting(pending, waiting),
+            *broken_for_running(problem, pending.state.node_of),
         ),
     )
 

@@ -129,7 +129,7 @@ class Exact:
     ) -> tuple[Sequence[Placement], Proof] | None:
         """The best placement, perhaps with just so many pods; None when none was found in time.
 
-        A `preview` takes little work.
+        With one phase it is a final state.  A `preview` takes little work.
         """
         from planner.cpsat.model import BatchModel, Goal
         from planner.cpsat.variables import Batch
@@ -137,8 +137,15 @@ class Exact:
         if self._meter.over():
             return None
         pending = self._pending
-        batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted))
-        model = BatchModel(batch, pending.profiles(), phases=phases, one_by_one=one_by_one)
+        final = phases == 1 and not one_by_one
+        batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted, final_state=final))
+        model = BatchModel(
+            batch,
+            pending.profiles(final_state=final),
+            phases=phases,
+            running=pending.running_by_profile() if final else None,
+            one_by_one=one_by_one,
+        )
         if pods is not None:
             model.exactly(pods)
         soft_work = self._effort.exact.pods_work if one_by_one else self._effort.exact.soft_work

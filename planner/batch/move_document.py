@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from models.errors import InternalError
-from planner.audit.findings import stands
+from planner.audit.final_state import stands
 from planner.batch.document import line
 from planner.batch.move_incumbent import Moved
 from planner.batch.pending import Pending

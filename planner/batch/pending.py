@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.constraints import Filter
+from planner.constraints import OF_NODES, Filter
 from planner.constraints.family import PLENTY
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import Controllers
@@ -23,7 +24,7 @@ from planner.problem.templates import Template
 from planner.problem.volume_claims import Claims
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.order import Placement, Step
-from planner.scheduler.profile import build, profiles_of
+from planner.scheduler.profile import build, make_filters, profiles_of, switched_off
 from planner.scheduler.scheduler import Scheduler
 from planner.state.state import State
 
@@ -161,10 +162,14 @@ class Pending:
         plans = [self.plan(number) for number in self.pods]
         return not any(plugin.wants_pods(plan.template) for plan in plans for plugin in plan.changing)
 
-    def room(self, wanted: Mapping[int, int]) -> dict[int, Ints]:
-        """For every template the most of its wanted pods that each node could take, as the state is now."""
+    def room(self, wanted: Mapping[int, int], *, final_state: bool = False) -> dict[int, Ints]:
+        """For every template the most of its wanted pods that each node could take, as the state is now.
+
+        Of a `final_state` whatever its profile leaves out of what nodes have.
+        """
+        frameworks = self._complete if final_state else self.frameworks
         fitting: ArrayCache[Ints | None] = ArrayCache(self.problem.nodes.size)
-        return {number: self._room(number, wanted, fitting) for number in wanted}
+        return {number: self._room(frameworks, number, wanted, fitting) for number in wanted}
 
     def room_on(self, nodes: Collection[int], wanted: Mapping[int, int]) -> dict[int, Ints]:
         """The same on some nodes, and none on all others."""
@@ -179,8 +184,15 @@ class Pending:
             found[self.priority(number)] += count
         return found
 
-    def _room(self, number: int, wanted: Mapping[int, int], fitting: ArrayCache[Ints | None]) -> Ints:
-        plan = self.plan(number)
+    def _room(
+        self,
+        frameworks: Mapping[str, Framework],
+        number: int,
+        wanted: Mapping[int, int],
+        fitting: ArrayCache[Ints | None],
+    ) -> Ints:
+        template = self.template(number)
+        plan = frameworks[template.pod.spec.scheduler_name].plan(template)
         room = np.where(plan.static, PLENTY, 0)
         for plugin in plan.changing:
             most = _most(plugin, plan.template, wanted, fitting)
@@ -211,12 +223,39 @@ class Pending:
         yield from self.static.values()
         yield from self.problem.allocatable
 
-    def profiles(self) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
-        """Every profile's filters, and which of the templates are its own."""
+    def profiles(self, *, final_state: bool = False) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
+        """Every profile's filters, and which of the templates are its own.
+
+        Of a `final_state` with those about what nodes have, which hold for pods of all profiles.
+        """
+        frameworks = self._complete if final_state else self.frameworks
         own: dict[str, set[int]] = defaultdict(set)
         for number in self.pods:
             own[self.template(number).pod.spec.scheduler_name].add(number)
+        return [(frameworks[name].profile.filters, frozenset(numbers)) for name, numbers in own.items()]
+
+    def running_by_profile(self) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
+        """Every profile's filters, and the templates of the pods that run and stay where they are.
+
+        Those of schedulers without a profile count as the first one's.
+        """
+        problem, first = self.problem, next(iter(self.frameworks))
+        own: dict[str, set[int]] = defaultdict(set)
+        for number in np.unique(problem.template_of[self.state.node_of >= 0]).tolist():
+            name = self.template(number).pod.spec.scheduler_name
+            own[name if name in self.frameworks else first].add(number)
         return [(self.frameworks[name].profile.filters, frozenset(numbers)) for name, numbers in own.items()]
+
+    @cached_property
+    def _complete(self) -> Mapping[str, Framework]:
+        """The frameworks with all filters about what nodes have, also those that a profile leaves out."""
+        problem, state, found = self.problem, self.state, dict(self.frameworks)
+        for name, config in profiles_of(problem.cluster.scheduler_config).items():
+            profile = found[name].profile
+            if missing := [kind for kind in switched_off(config) if kind in OF_NODES]:
+                more = make_filters(missing, config, problem, state)
+                found[name] = Framework(problem, state, replace(profile, filters=(*profile.filters, *more)))
+        return found
 
     def placed(self, placement: Placement | Iterable[Step]) -> tuple[int, ...]:
         """The pods placed of every priority, the highest first."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from models.errors import NoAnswer
-from planner.audit.findings import stands
+from planner.audit.final_state import stands
 from planner.batch.coarse import Coarse
 from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import PlanShape, soft_goals

@@ -40,6 +40,11 @@ FILTERS: Final[tuple[type[Filter], ...]] = (
     NodeDeclaredFeatures,
 )
 
+#: Those about what a node has: room, ports, and volumes that it reaches and attaches.
+OF_NODES: Final[frozenset[type[Filter]]] = frozenset(
+    {NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding}
+)
+
 #: kube-scheduler's scores and how much each counts in the default profile.
 WEIGHTS: Final[dict[type[Score], int]] = {
     TaintToleration: 3,
@@ -52,4 +57,4 @@ WEIGHTS: Final[dict[type[Score], int]] = {
     DynamicResources: 2,
 }
 
-__all__ = ["FILTERS", "WEIGHTS", "Filter", "Score", "Verdict", "Violation"]
+__all__ = ["FILTERS", "OF_NODES", "WEIGHTS", "Filter", "Score", "Verdict", "Violation"]

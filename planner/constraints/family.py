@@ -150,6 +150,12 @@ class Filter(Family):
         before.
         """
 
+    def encode_running(self, x: Counts, running: Collection[int]) -> None:
+        """Encode that pods of a batch break nothing that holds for running pods of some templates.
+
+        For what pods that come are judged by themselves nothing is to be done.
+        """
+
     @abstractmethod
     def verdict(self, template: Template, code: int) -> Verdict:
         """What a number that `reject` gave means."""

@@ -270,6 +270,28 @@ class NodeResourcesFit(Filter, Score):
             free = np.minimum(self._free(row) // unit, all_of_them)
             free = np.where(self._left_to_devices(row), all_of_them, free)
             x.limit((self.name, row, *scaled), scaled, free, tight=True)
+        if x.is_final_state:
+            self._encode_disputed(x)
+
+    def _encode_disputed(self, x: Counts) -> None:
+        """Where a pod comes whose profile looks at a resource, pods that take it unasked are counted, too."""
+        for row in self._disputed:
+            own = [t.index for t in x.judged() if t.index in x.carriers and row in self._rows(t)]
+            every = {t.index: t.amounts[row] for t in x.batch.templates if t.requests[row]}
+            free = np.where(self._left_to_devices(row), PLENTY, self._free(row)).tolist()
+            for cell in x.reached(own):
+                comes = x.any_of((self.name, "disputed", row, *own, cell), own, (cell,))
+                if comes is not None:
+                    x.require_if(comes, x.total(every, (cell,)) <= free[cell])
+
+    def is_overcommitted(self, template: Template, nodes: Codes) -> bool:
+        """Whether some of these nodes have less than all their pods request of what the template requests."""
+        rows = [row for row, _ in self.wants(template)]
+        short = self.state.used[rows][:, nodes] > self.problem.allocatable[rows][:, nodes]
+        return any(
+            bool((missing & ~self._left_to_devices(row)[nodes]).any())
+            for row, missing in zip(rows, short, strict=True)
+        )
 
     def violations(self) -> Iterator[Violation]:
         """Nodes on which more is requested than is allocatable, per resource that no profile ignores."""

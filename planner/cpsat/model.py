@@ -32,8 +32,15 @@ class EncodedRule(Protocol):
     def encode(self, x: Counts, /) -> None:
         """Constrain the variables of a batch."""
 
+    def encode_running(self, x: Counts, running: Collection[int], /) -> None:
+        """Constrain them so that nothing that holds for running pods of some templates is broken."""
+
     def wants(self, template: Template, /) -> Sequence[tuple[int, int]] | None:
         """Rows of the resource table and amounts, if it is enough for the rule that so much is free."""
+
+
+#: The rules of a profile, and some templates of its pods.
+Carried = tuple[Iterable[EncodedRule], Collection[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +70,21 @@ class BatchModel:
     """A batch under all constraints of its profiles' families.
 
     Without phases the constraints are those that hold whatever the order of binds.  With phases they
-    hold at the end of each, for the pods that come in it: one phase is a final state, and when every
+    hold at the end of each, for the pods that come in it: with one phase when all is placed, and when every
     bind is a phase of its own the model is exact for sequences.  Only pods of a profile without one of
     the filters make it a relaxation there: they count as if they came last for that filter.
+
+    With `running`, the templates of pods that stay where they are, it is a final state: each pod that comes
+    has what its profile asks for beside all others, and those that stay keep what they have.
     """
 
     def __init__(  # noqa: PLR0913 - what a model may be
         self,
         batch: Batch,
-        profiles: Iterable[tuple[Iterable[EncodedRule], Collection[int]]],
+        profiles: Iterable[Carried],
         *,
         phases: int = 0,
+        running: Iterable[Carried] | None = None,
         fullness: float = 1.0,
         one_by_one: bool = False,
         brief: bool = False,
@@ -84,7 +95,7 @@ class BatchModel:
         profiles = list(profiles)
         asked = _asked(profiles)
         self._phases: list[Counts] = []
-        holds = _holds(phases, one_by_one=one_by_one)
+        holds = _holds(phases, one_by_one=one_by_one) if running is None else Holds.IN_A_FINAL_STATE
         for _ in range(max(1, phases)):
             before = self._phases[-1] if self._phases else None
             counts = Counts(batch, holds, fullness=fullness, before=before)
@@ -92,9 +103,13 @@ class BatchModel:
             for families, carriers in profiles:
                 counts.carriers = carriers
                 for family in families:
-                    # Of one final state the audit judges every pod, whichever templates were asked about.
+                    # Of moves the audit judges every pod, whichever templates were asked about.
                     counts.asked = batch.wanted.keys() if holds is Holds.AT_THE_END else asked[family.name]
                     family.encode(counts)
+        for families, carriers in running or ():
+            for family in families:
+                self._phases[-1].asked = asked[family.name]
+                family.encode_running(self._phases[-1], carriers)
         #: The last phase: its totals are of all that comes.
         self.counts = self._phases[-1]
         if one_by_one:
@@ -218,7 +233,7 @@ def _holds(phases: int, *, one_by_one: bool) -> Holds:
     return Holds.AT_THE_END if phases == 1 else Holds.AFTER_A_PHASE
 
 
-def _asked(profiles: Iterable[tuple[Iterable[EncodedRule], Collection[int]]]) -> dict[str, set[int]]:
+def _asked(profiles: Iterable[Carried]) -> dict[str, set[int]]:
     """For every family the templates whose own profile has it."""
     found: dict[str, set[int]] = defaultdict(set)
     for families, carriers in profiles:

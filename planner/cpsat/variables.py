@@ -65,8 +65,10 @@ class Holds(Enum):
     AFTER_A_PHASE = auto()
     #: The same, and a phase is one pod.
     AFTER_A_POD = auto()
-    #: When all is placed.
+    #: When all is placed, as far as any order of binds and moves leads there.
     AT_THE_END = auto()
+    #: When all is placed, for each pod beside all others as if it came last.
+    IN_A_FINAL_STATE = auto()
 
 
 class Counts:
@@ -119,6 +121,11 @@ class Counts:
     def final(self) -> bool:
         """Whether constraints hold after all that comes, rather than when some pod is bound."""
         return self.holds is not Holds.AT_ANY_TURN
+
+    @property
+    def is_final_state(self) -> bool:
+        """Whether each pod that comes is judged beside all others, whichever profile these are of."""
+        return self.holds is Holds.IN_A_FINAL_STATE
 
     @property
     def one_comes(self) -> bool:

@@ -292,8 +292,8 @@ class Verdicts(DocumentPart):
     """Whether the filters accept every step when it is made, in the order of the list. False only with
     --final-state."""
     final_state: bool
-    """Whether `check` counts no more violations after the plan than before; of a PlacementPlan also whether
-    the hard constraints of all pods that it binds hold."""
+    """Whether `check` counts no more violations after the plan than before; of a PlacementPlan whether every
+    pod that it binds would be accepted where it is beside all others, as if it came last."""
 
 
 class PlacementPlan(SearchDocument):

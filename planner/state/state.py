@@ -129,6 +129,11 @@ class State:
         found: list[int] = np.flatnonzero(wanted[self.problem.template_of] & (self.node_of >= 0)).tolist()
         return found
 
+    def nodes_of(self, template: int) -> Codes:
+        """The nodes of the placed pods of a template, one for each pod."""
+        nodes: Codes = self.node_of[self.problem.pods_of(template)]
+        return nodes[nodes >= 0]
+
     def load_key(self, node: int) -> LoadKey:
         """What a node has and how it is loaded: nodes with equal keys are alike to formulas over loads."""
         if self._key_of != (self.version, node):
@@ -151,8 +156,7 @@ class State:
         counts = np.zeros(self.problem.nodes.size, np.int64)
         where = members.where if isinstance(members, Members) else {}
         for template, amount in members.items():
-            nodes = self.node_of[self.problem.pods_of(template)]
-            nodes = nodes[nodes >= 0]
+            nodes = self.nodes_of(template)
             np.add.at(counts, nodes[where[template][nodes]] if template in where else nodes, amount)
         tally = PodCounts(members, counts)
         for template, amount in members.items():

@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from pathlib import Path
@@ -16,6 +16,7 @@ from ortools.sat.python import cp_model
 from models import Cluster
 from models.errors import NoAnswer
 from planner import simulate, solve
+from planner.audit.final_state import stands
 from planner.audit.findings import audit
 from planner.batch.pending import Pending
 from planner.constraints import Filter
@@ -25,6 +26,7 @@ from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PlacementPlan
+from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.scheduler.framework import Framework
@@ -269,6 +271,11 @@ class _Collected(cp_model.CpSolverSolutionCallback):
         self.found.add(frozenset((key, number) for key, number in items if number))
 
 
+def is_faultless(problem: Problem, node_of: Codes) -> bool:
+    """Whether the audit finds nothing."""
+    return audit(problem, node_of).violations == 0
+
+
 @relaxed
 @given(clusters(running=False, pods=4))
 def test_encodings_allow_exactly_what_the_audit_does_not_object_to(objects: list[Object]) -> None:
@@ -277,13 +284,21 @@ def test_encodings_allow_exactly_what_the_audit_does_not_object_to(objects: list
     assert encoded(problem) == unobjectionable(problem)
 
 
-def encoded(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
+@relaxed
+@given(clusters(running=False, pods=4))
+def test_encodings_of_final_states_allow_exactly_those_that_stand(objects: list[Object]) -> None:
+    """Where a pod is no peer of its own, too."""
+    problem = Problem(Cluster.from_objects(objects))
+    assert encoded(problem, Holds.IN_A_FINAL_STATE) == unobjectionable(problem, stands)
+
+
+def encoded(problem: Problem, holds: Holds = Holds.AT_THE_END) -> set[frozenset[tuple[tuple[int, int], int]]]:
     """The placements that satisfy every family's encoding when all is placed."""
     state = State(problem)
     framework = framework_of(problem, state)
     waiting = Counter(int(problem.template_of[pod]) for pod in problem.queue())
     room = Pending(problem).room(waiting)
-    counts = Counts(Batch(problem, waiting, room), Holds.AT_THE_END)
+    counts = Counts(Batch(problem, waiting, room), holds)
     for plugin in framework.profile.filters:
         plugin.encode(counts)
     solver, collected = cp_model.CpSolver(), _Collected(counts)
@@ -293,7 +308,9 @@ def encoded(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
     return collected.found
 
 
-def unobjectionable(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
+def unobjectionable(
+    problem: Problem, accepted: Callable[[Problem, Codes], bool] = is_faultless
+) -> set[frozenset[tuple[tuple[int, int], int]]]:
     """The placements without a violation, every pod on a node that its own wishes and labels allow."""
     framework = framework_of(problem, State(problem))
     queue = problem.queue()
@@ -306,7 +323,7 @@ def unobjectionable(problem: Problem) -> set[frozenset[tuple[tuple[int, int], in
         for pods, chosen in zip(groups, choice, strict=True):
             for number, place in zip(pods, chosen, strict=True):
                 node_of[number] = place
-        if audit(problem, node_of).violations == 0:
+        if accepted(problem, node_of):
             steps = Counter(
                 (int(problem.template_of[p]), int(node_of[p])) for p in queue if node_of[p] != NOWHERE
             )

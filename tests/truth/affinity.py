@@ -41,11 +41,16 @@ class Affinity:
         ]
         return {**selector, "matchExpressions": [*(selector.get("matchExpressions") or []), *more]}
 
-    def checks(self, number: int) -> Iterator[Reading]:
+    def excluded(self, number: int) -> Iterator[Reading]:
+        """The nodes in whose domain no pod is that the kind's own anti-affinity excludes."""
         kind = self._tiny.kinds[number]
         for term in manifests.affinity(kind.pod, "podAntiAffinity").get(REQUIRED) or ():
             meant = {n for n, other in enumerate(self._tiny.kinds) if self._means(kind, term, other)}
             yield self._shunned(meant.__contains__, term["topologyKey"])
+
+    def checks(self, number: int) -> Iterator[Reading]:
+        kind = self._tiny.kinds[number]
+        yield from self.excluded(number)
         for place, other in enumerate(self._tiny.kinds):
             for term in manifests.affinity(other.pod, "podAntiAffinity").get(REQUIRED) or ():
                 if self._means(other, term, kind):

@@ -2,8 +2,8 @@
 
 Every placement is gone through.
 
-What is asked of the batch is asked of the whole state: room, ports, required anti-affinity of either side,
-and the spread of each pod's own constraints.  Required affinity is left out: such cases are not searched.
+In the end each pod of the batch, taken away, would be let in once more where it was: by the filters of its
+profile, and by room and ports whatever these are.  No anti-affinity of running pods is broken that was kept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.truth import manifests
 from tests.truth.digits import State
 from tests.truth.tiny_cluster import TinyCluster
 
@@ -37,18 +36,9 @@ class FinalPlacing:
         self._limit = limit
         self._batch = [number for number, kind in enumerate(tiny.kinds) if kind.waiting]
         self._spread = {number: tiny.spread_in_the_end(number) for number in self._batch}
+        self._kept = [tiny.excluded_in_the_end(number) for number in range(len(tiny.kinds))]
         kinds = tiny.kinds
         self.priorities = tuple(sorted({kinds[number].priority for number in self._batch}, reverse=True))
-
-    @property
-    def is_searched(self) -> bool:
-        """Whether all that is asked is known here: in the end filters that a profile leaves out hold, too."""
-        if any(profile.off for profile in self._tiny.profiles.values()):
-            return False
-        return not any(
-            manifests.affinity(self._tiny.kinds[number].pod, "podAffinity").get(manifests.REQUIRED)
-            for number in self._batch
-        )
 
     def run(self) -> Final:
         """Every placement is looked at, the pods of a kind being alike."""
@@ -95,7 +85,7 @@ class FinalPlacing:
 
     def _fits(self, state: State, number: int, node: int) -> bool:
         """Whether there is room for one more, and the node and the pod accept each other."""
-        return all(check(state) >> node & 1 for check in self._tiny.alone[number])
+        return all(check(state) >> node & 1 for check in self._tiny.alone_in_the_end[number])
 
     def _holds(self, state: State) -> bool:
         tiny = self._tiny
@@ -107,8 +97,14 @@ class FinalPlacing:
                 without = state - tiny.delta[number][node]
                 if not all(check(without) >> node & 1 for check in tiny.apart[number]):
                     return False
-                if not all(check(without) >> node & 1 for check in tiny.alone[number]):
+                if not all(check(without) >> node & 1 for check in tiny.alone_in_the_end[number]):
                     return False
                 if not all(check(state) >> node & 1 for check in self._spread[number]):
                     return False
-        return True
+        return all(
+            check(state - tiny.delta[number][node]) >> node & 1
+            for number, kind in enumerate(tiny.kinds)
+            for node in kind.running
+            for check in self._kept[number]
+            if check(tiny.start - tiny.delta[number][node]) >> node & 1
+        )

@@ -36,13 +36,14 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     tiny = TinyCluster(case.objects)
-    search = FinalPlacing(tiny)
     claims = any(item["kind"] == "PersistentVolumeClaim" for item in case.objects)
-    if claims and not any(profile.off for profile in tiny.profiles.values()):
+    if plan.status == "Optimal" and not plan.verdicts.final_state:
+        yield Finding("invalid", f"what is proved to be the best does not stand: {plan.steps}")
+    if claims:
         yield from _final_with_claims(case, cluster, plan)
-    if claims or not search.is_searched:
         found.complete = False
         return
+    search = FinalPlacing(tiny)
     started = time.perf_counter()
     truth = search.run()
     found.search, found.complete = time.perf_counter() - started, truth.complete

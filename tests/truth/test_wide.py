@@ -99,6 +99,14 @@ def test_final_states_have_volumes_for_all_claims() -> None:
         assert not found.faults.keys() & CORRECT, f"seed {case.seed}: {found.findings}"
 
 
+def test_final_states_are_what_profiles_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filters that only some profiles have: what is proved stands, and every placement is compared."""
+    monkeypatch.setattr(wide, "FORCED", {"profiles"})
+    for seed in seeds.seeds(20):
+        found = judge(wide.draw(seed, "solve --final-state"))
+        assert not found.faults.keys() & CORRECT, f"seed {seed}: {found.findings}"
+
+
 def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planner that leaves a pod out, and says that this is proved, is found out with volumes as well."""
     from tests.truth import placing_claims

@@ -21,6 +21,8 @@ class TinyCluster(Digits):
         #: For every kind what nodes, room and ports say, and what required (anti-)affinity says.
         self.alone: list[list[Reading]] = []
         self.apart: list[list[Reading]] = []
+        #: What nodes, room and ports say in a final state, also of a profile that does not ask.
+        self.alone_in_the_end: list[list[Reading]] = []
         self.fits = [self._checks(kind) for kind in range(len(self.kinds))]
         self.rows = list(self._spread.rows())
         self.affinity_peers = list(self._affinity.affinity_peers())
@@ -45,7 +47,9 @@ class TinyCluster(Digits):
             self._may_be_on(profile, kind.pod, node) << place for place, node in enumerate(self.nodes)
         )
         alone = [Reading(0, 0, lambda _: static)]
-        alone += [self._room(number, node) for node in range(len(self.nodes)) if static >> node & 1]
+        places = [node for node in range(len(self.nodes)) if static >> node & 1]
+        self.alone_in_the_end.append([*alone, *(self._room(number, node, always=True) for node in places)])
+        alone += [self._room(number, node) for node in places]
         spread = [*self._spread.checks(number)] if profile.runs("PodTopologySpread") else []
         near = [*self._affinity.checks(number)] if profile.runs("InterPodAffinity") else []
         self.alone.append(alone)
@@ -69,11 +73,18 @@ class TinyCluster(Digits):
             )
         )
 
-    def _room(self, number: int, node: int) -> Reading:
+    def excluded_in_the_end(self, number: int) -> list[Reading]:
+        """The nodes without pods that a kind's anti-affinity excludes, where its profile asks for that."""
+        kind = self.kinds[number]
+        if not manifests.is_live(kind.pod) or not self.profile(kind).runs("InterPodAffinity"):
+            return []
+        return [*self._affinity.excluded(number)]
+
+    def _room(self, number: int, node: int, *, always: bool = False) -> Reading:
         """All nodes, less this one when the pod has no room or no port there."""
         kind, here = self.kinds[number], self.nodes[node]
         profile = self.profile(kind)
-        fit, ports = profile.runs("NodeResourcesFit"), profile.runs("NodePorts")
+        fit, ports = always or profile.runs("NodeResourcesFit"), always or profile.runs("NodePorts")
         room = {name: manifests.amount(str(text)) for name, text in here["status"]["allocatable"].items()}
         wanted = {n: a for n, a in manifests.asks(kind.pod).items() if fit and not profile.ignores(n)}
         asked = [manifests.asks(other.pod) for other in self.kinds]

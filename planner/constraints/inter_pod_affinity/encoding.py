@@ -6,7 +6,11 @@ none anywhere and it matches itself.  So one domain may be started by a pod that
 and every other needs a pod that is there already, that came without needing the same, or that no pod
 asked about it.
 
-Running pods that stay are not constrained: the scheduler checks incoming pods alone.
+In a final state each pod is judged beside all others: it needs another one, or to be the only one anywhere,
+and keeps away from pods that keep it out, whichever profile these are of.
+
+Running pods that stay are not constrained: the scheduler checks incoming pods alone.  In a final state no pod
+comes that their anti-affinity excludes.
 """
 
 from __future__ import annotations
@@ -28,7 +32,11 @@ def anti_affinity(x: Counts, template: Template, column: Column, avoided: Mappin
     Pods that run together already are not constrained.
     """
     itself = int(template.index in avoided)
-    coming = {number: 1 for number in avoided if number in x.batch.wanted and number in x.asked}
+    coming = {
+        number: 1
+        for number in avoided
+        if number in x.batch.wanted and (x.is_final_state or number in x.asked)
+    }
     for code, here in (x.domains(column) or {}).items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is not None:
@@ -40,6 +48,39 @@ def anti_affinity(x: Counts, template: Template, column: Column, avoided: Mappin
             comes = x.any_of((number, column.key, code), (number,), here)
             if comes is not None:
                 x.require_if(comes, keeping_away == 0)
+
+
+def keep_away(x: Counts, owners: Collection[int], column: Column, avoided: Collection[int]) -> None:
+    """No pod of the avoided templates comes to a domain to which one of the owners comes."""
+    here_only = dict.fromkeys(owners, 1)
+    for code, here in (x.domains(column) or {}).items():
+        comes = x.any_of(("kept out", *sorted(avoided), column.key, code), avoided, here)
+        if comes is not None:
+            x.require_if(comes, x.total(here_only, here) <= 0)
+
+
+def keep_out(x: Counts, codes: Collection[int], column: Column, avoided: Collection[int]) -> None:
+    """No pod of the avoided templates comes to some domains."""
+    for code, here in (x.domains(column) or {}).items():
+        if code in codes:
+            x.require(x.total(dict.fromkeys(avoided, 1), here) <= 0)
+
+
+def need_beside_all(x: Counts, template: Template, needs: Sequence[DomainCounts], *, itself: bool) -> None:
+    """Where a pod of the template is, other pods are that it needs, or it is the only one anywhere."""
+    coming = {number: 1 for counts in needs for number in counts.tally.members if number in x.batch.wanted}
+    alone: Any = 0
+    if itself and not any(counts.sums().any() for counts in needs):
+        alone = x.start(("alone", template.index))
+    for counts in needs:
+        domains = x.domains(counts.column) or {}
+        if not isinstance(alone, int):
+            x.require_if(alone, x.total(coming, [cell for here in domains.values() for cell in here]) <= 1)
+        for code, here in domains.items():
+            present = x.any_of((template.index, counts.column.key, code), (template.index,), here)
+            if present is not None:
+                affinity_peers = int(counts.sums()[code]) + x.total(coming, here)
+                x.require_if(present, affinity_peers + alone >= 1 + itself)
 
 
 def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[int]) -> None:

@@ -11,10 +11,18 @@ from numpy.typing import NDArray
 
 from models.objects.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
-from planner.constraints.inter_pod_affinity.encoding import anti_affinity, like, need, need_at_its_turn
+from planner.constraints.inter_pod_affinity.encoding import (
+    anti_affinity,
+    keep_away,
+    keep_out,
+    like,
+    need,
+    need_at_its_turn,
+    need_beside_all,
+)
 from planner.constraints.inter_pod_affinity.terms import NO_TERMS, Reader, TermOwners, TermPreferences
 from planner.problem.array_cache import ArrayCache
-from planner.problem.nodes import ALL, Column, Feasible, Ints, Mask, Where
+from planner.problem.nodes import ALL, Codes, Column, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.selection import Members, Selection
 from planner.problem.templates import Template
@@ -48,6 +56,23 @@ class Around:
     def here(self, where: Where) -> Mask:
         """The nodes whose domain holds such a pod."""
         return (self.counts.padded() > 0)[self.column.codes[where]]
+
+    def others(self, template: Template, nodes: Codes) -> Ints:
+        """For nodes with a pod of the template, the pods that are counted in the domain beside it."""
+        found: Ints = self.counts.padded()[self.column.codes[nodes]] - self._itself(template, nodes)
+        return found
+
+    def others_anywhere(self, template: Template, nodes: Codes) -> Ints:
+        """The same in all domains."""
+        found: Ints = self.counts.sums().sum() - self._itself(template, nodes)
+        return found
+
+    def _itself(self, template: Template, nodes: Codes) -> Ints:
+        members = self.counts.tally.members
+        amount = members.get(template.index, 0) * self.column.present[nodes]
+        where = members.where if isinstance(members, Members) else {}
+        counted: Ints = amount * where[template.index][nodes] if template.index in where else amount
+        return counted
 
     def weighed(self) -> Ints:
         """The weights added up in every node's domain."""
@@ -169,6 +194,19 @@ class InterPodAffinity(Filter, Score):
             together &= around.here(where)
         return together
 
+    def accepts_again(self, template: Template, nodes: Codes) -> Mask:
+        """Which of these nodes, each with a pod of the template, would accept it beside all other pods."""
+        rules = self.rules(template)
+        accepted = rules.has_all_labels[nodes]
+        for around in (*rules.anti_affinity, *rules.kept_out_by):
+            accepted = accepted & (around.others(template, nodes) <= 0)
+        if rules.needs:
+            near = [around.others(template, nodes) > 0 for around in rules.needs]
+            alone = [around.others_anywhere(template, nodes) <= 0 for around in rules.needs]
+            starts = np.logical_and.reduce(alone) & rules.matches_own_terms
+            accepted = accepted & (np.logical_and.reduce(near) | starts)
+        return accepted
+
     def wants_pods(self, template: Template) -> bool:
         return bool(self.rules(template).needs)
 
@@ -206,12 +244,36 @@ class InterPodAffinity(Filter, Score):
                 anti_affinity(
                     x, template, self.nodes.column(term.key), self._matched((term.selection,)).members
                 )
-            if x.one_comes:
+            if x.one_comes or x.is_final_state:
+                need_others = need_at_its_turn if x.one_comes else need_beside_all
                 counts = [around.counts for around in rules.needs]
-                need_at_its_turn(x, template, counts, itself=rules.matches_own_terms)
+                need_others(x, template, counts, itself=rules.matches_own_terms)
                 continue
             for around in rules.needs:
                 need(x, template, around.counts, self._peers(template))
+        if x.is_final_state:
+            self._encode_unasked(x)
+
+    def _encode_unasked(self, x: Counts) -> None:
+        """Pods come to no domain with pods that keep them out and were not asked about it themselves."""
+        for number in x.batch.wanted.keys() - x.asked:
+            for term in self._terms[number].anti_affinity:
+                avoided = self._matched((term.selection,)).members.keys() & x.carriers
+                keep_away(x, (number,), self.nodes.column(term.key), avoided)
+
+    def encode_running(self, x: Counts, running: Collection[int]) -> None:
+        """No pod that was not asked about it comes near running pods with anti-affinity to it."""
+        unasked = x.batch.wanted.keys() - x.asked
+        for number in running if unasked else ():
+            template = self.problem.templates[number]
+            terms = () if template.terminating else self._terms[number].anti_affinity
+            for term, around in zip(terms, self.rules(template).anti_affinity, strict=bool(terms)):
+                avoided = around.counts.tally.members.keys() & unasked
+                codes = set(around.column.codes[self.state.nodes_of(number)].tolist())
+                itself = int(term.selection.matches(template))
+                kept = {code for code in codes if code >= 0 and around.counts.sums()[code] <= itself}
+                if avoided:
+                    keep_out(x, kept, around.column, avoided)
 
     def _peers(self, template: Template) -> frozenset[int]:
         """The templates that need the same affinity peers."""

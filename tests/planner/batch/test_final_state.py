@@ -3,16 +3,33 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from models import Cluster
 from planner import solve
+from planner.audit.final_state import stands
 from planner.audit.spread_counts import asked
 from planner.documents.plan import PlacementPlan
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.state.state import State
-from tests.builders import HARD, HOST, ZONE, Object, cluster, node, pod, profile, scheduler, spread, term
+from tests.builders import (
+    HARD,
+    HOST,
+    ZONE,
+    Object,
+    claim,
+    cluster,
+    csi_node,
+    node,
+    pod,
+    profile,
+    scheduler,
+    spread,
+    term,
+    volume,
+)
 from tests.strategies import clusters, relaxed
 
 #: Every batch is too large for a model of all nodes.
@@ -72,3 +89,117 @@ def test_a_node_that_a_plan_overcommits_is_no_final_state() -> None:
     lonely = pod("lonely", "n1", near=[term(HOST, "db")])
     plan = solve(cluster(node("n1", cpu="1"), scheduler(without_room), lonely, pod("db", cpu="2", app="db")))
     assert (len(plan.steps), plan.verdicts.final_state) == (1, False)
+
+
+def _without(name: str, *scheduler_names: str) -> Object:
+    """Profiles of these names without a filter, and the usual one beside them where it is not named."""
+    off = {"filter": {"disabled": [{"name": name}]}}
+    usual = [] if "default-scheduler" in scheduler_names else [profile()]
+    return scheduler(*usual, *(profile(found, plugins=off) for found in scheduler_names))
+
+
+_FREE: Object = {"scheduler": "free"}
+_CLAIM = [volume("v", zones=["b"]), claim("c", bound_to="v")]
+#: By filter, what is there, pods of the profile `free` that lacks it, and how many stand together.
+_LEFT_OUT: dict[str, tuple[list[Object], list[Object], int]] = {
+    # What nodes have: room, ports and volumes hold for all pods.
+    "NodeResourcesFit": ([node("n1", cpu="1")], [pod(p, cpu="1", **_FREE) for p in "ab"], 1),
+    "NodePorts": ([node("n1")], [pod(p, ports=[80], **_FREE) for p in "ab"], 1),
+    "VolumeBinding": ([node("a1", zone="a"), *_CLAIM], [pod("a", claims=["c"], **_FREE)], 0),
+    # What schedulers ask for is asked by profile.
+    "InterPodAffinity": (
+        [node("n1"), pod("db", "n1", app="db", **_FREE)],
+        [pod(p, app="web", apart=[term(HOST, "web"), term(HOST, "db")], **_FREE) for p in "ab"],
+        2,
+    ),
+    "PodTopologySpread": (
+        [node("a1", zone="a"), node("b1", zone="b", cpu="0")],
+        [pod(p, app="web", cpu="1", spread=[spread(ZONE)], **_FREE) for p in "ab"],
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _LEFT_OUT)
+def test_a_filter_that_no_profile_of_the_batch_has(name: str) -> None:
+    """What went wrong: a final state was proved to be the best, and the verdict said that it was none."""
+    there, pods, standing = _LEFT_OUT[name]
+    plan = solve(cluster(*there, *pods, _without(name, "free")), final_state=True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (standing, "Optimal", True)
+
+
+@pytest.mark.parametrize("name", ["VolumeRestrictions", "NodeVolumeLimits"])
+def test_volumes_are_what_nodes_have(name: str) -> None:
+    """Nodes attach no more, and a claim has no more pods, than they can, where no profile asks either."""
+    found = [item for one in "ab" for item in (volume(one, csi=_csi(one)), claim(one, bound_to=one))]
+    pods = [pod(p, claims=[p], **_FREE) for p in "ab"]
+    if name == "VolumeRestrictions":
+        found = [volume("a"), claim("a", bound_to="a", accessModes=["ReadWriteOncePod"])]
+        pods = [pod(p, claims=["a"], **_FREE) for p in "ab"]
+    plan = solve(
+        cluster(node("n1"), csi_node("n1", "disk", 1), *found, *pods, _without(name, "free")),
+        final_state=True,
+    )
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (1, "Optimal", True)
+
+
+def _csi(name: str) -> Object:
+    return {"driver": "disk", "volumeHandle": name}
+
+
+def test_no_pod_is_its_own_peer() -> None:
+    """What went wrong: pods that have to be together were alone in their zones, each its own peer."""
+    nodes = [node("a1", zone="a", cpu="1"), node("b1", zone="b", cpu="1")]
+    pods = [pod(p, cpu="1", app="web", near=[term(ZONE, "web")]) for p in "ab"]
+    plan = solve(cluster(*nodes, *pods), final_state=True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (1, "Optimal", True)
+    problem = Problem(cluster(*nodes, *pods))
+    assert not stands(problem, np.array([0, 1]))
+    assert stands(problem, np.array([0, -1]))
+
+
+def test_a_pod_is_kept_out_by_one_that_was_not_asked() -> None:
+    """What went wrong: the anti-affinity of a pod whose profile does not ask was asked of no other either."""
+    free = pod("free", app="db", apart=[term(HOST, "web")], **_FREE)
+    plan = solve(
+        cluster(node("n1"), free, pod("web", app="web"), _without("InterPodAffinity", "free")),
+        final_state=True,
+    )
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (1, "Optimal", True)
+
+
+def test_nothing_comes_near_a_running_pod_that_excludes_it() -> None:
+    """What went wrong: a pod whose profile does not ask came beside it, proved, and the verdict was false."""
+    runs = pod("runs", "n1", app="db", apart=[term(HOST, "web")])
+    free = pod("free", app="web", **_FREE)
+    plan = solve(
+        cluster(node("n1"), node("n2", cordoned=True), runs, free, _without("InterPodAffinity", "free")),
+        final_state=True,
+    )
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (0, "Optimal", True)
+
+
+def test_what_others_take_unasked_counts() -> None:
+    """What went wrong: pods took a resource that their profile ignores, and one that asks had it as well."""
+    wants: Object = {"requests": {"example.com/gpu": "1"}}
+    config = scheduler(profile(), profile("free", NodeResourcesFit={"ignoredResources": ["example.com/gpu"]}))
+    pods = [pod(p, **wants, **_FREE) for p in "ab"]
+    plan = solve(
+        cluster(node("n1", room={"example.com/gpu": "1"}), pod("asks", **wants), *pods, config),
+        final_state=True,
+    )
+    assert {step.pod for step in plan.steps} == {"default/a", "default/b"}
+    assert (plan.status, plan.verdicts.final_state) == ("Optimal", True)
+
+
+def test_running_pods_are_not_judged_again() -> None:
+    """What went wrong: a proved final state did not stand, for the spread of pods that ran before.
+
+    kube-scheduler does not judge their constraints again, and neither does the bound: that is a note.
+    """
+    runs = [pod(f"r{n}", on, app="web", spread=[spread(ZONE)]) for n, on in enumerate(("a1", "b1"))]
+    comes = [pod(p, app="web", node_selector={ZONE: "a"}) for p in "xy"]
+    plan = solve(cluster(node("a1", zone="a"), node("b1", zone="b"), *runs, *comes), final_state=True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (2, "Optimal", True)
+    (note,) = [note for note in plan.notes if "does not judge it again" in note]
+    assert ZONE in note

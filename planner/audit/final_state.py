@@ -1,0 +1,122 @@
+"""Whether a placement stands: every pod that came would be accepted where it is, as if it came last.
+
+Judged beside all others, by its own profile, and by what nodes have whatever that profile leaves out.  Of the
+pods that stayed required affinity and anti-affinity is as well kept as before.  Their spread constraints are
+not judged again, as kube-scheduler does not; what breaks for them is a note.  All is counted afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from planner.audit.spread_counts import SpreadCounts, take
+from planner.constraints import OF_NODES, Filter, Violation
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.problem.nodes import Codes
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.profile import make_filters, profiles_of, switched_off
+from planner.state.state import State
+
+
+def stands(problem: Problem, node_of: Codes) -> bool:
+    """Whether pods that came or moved keep their constraints, and break no affinity of those that stayed."""
+    moved = node_of != problem.node_of
+    came, stayed = np.where(moved, node_of, -1), np.where(moved, -1, node_of)
+    asked, state = _Asked(problem), State(problem, node_of)
+    filters = asked.filters(state)
+    for number in np.unique(problem.template_of[came >= 0]).tolist():
+        template, pods = problem.templates[number], problem.pods_of(number)
+        if not _accepted(state, template, pods[came[pods] >= 0], filters[asked.name(template)]):
+            return False
+    if asked.too_full(state, came):
+        return False
+    apart = {*asked.apart(state, stayed)}
+    return not apart or apart <= {*asked.apart(State(problem), stayed)}
+
+
+def broken_for_running(problem: Problem, node_of: Codes) -> Iterator[str]:
+    """A note for each hard spread constraint that has pods too many for those that stayed since the plan."""
+    asked, stayed = _Asked(problem), np.where(node_of != problem.node_of, -1, node_of)
+    if broken := asked.too_full(State(problem, node_of), stayed):
+        known = asked.too_full(State(problem), stayed)
+        for identity, found in broken.items():
+            if not found.surplus.keys() <= (known[identity].surplus.keys() if identity in known else set()):
+                yield (
+                    f"{found.workload} of {found.namespace}: a DoNotSchedule constraint over "
+                    f"{found.rule.constraint.topology_key} that holds for running pods does not after this "
+                    "plan; kube-scheduler does not judge it again, `check` counts it"
+                )
+
+
+class _Asked:
+    """What is asked of each template: the filters of its profile, of the first one where it has none."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._configs = profiles_of(problem.cluster.scheduler_config)
+        self._off = {name: switched_off(config) for name, config in self._configs.items()}
+        self._first = next(iter(self._configs))
+        self._spread = [t for t in problem.templates if self._runs(t, PodTopologySpread)]
+
+    def name(self, template: Template) -> str:
+        """The scheduler whose profile counts for a template."""
+        name = template.pod.spec.scheduler_name
+        return name if name in self._configs else self._first
+
+    def _runs(self, template: Template, kind: type[Filter]) -> bool:
+        return kind not in self._off[self.name(template)]
+
+    def filters(self, state: State) -> Mapping[str, tuple[Filter, ...]]:
+        """By scheduler name the filters about what nodes have, and that of affinity where it is asked."""
+        return {
+            name: make_filters(
+                [*OF_NODES, *({InterPodAffinity} - {*self._off[name]})], config, self._problem, state
+            )
+            for name, config in self._configs.items()
+        }
+
+    def too_full(self, state: State, placed: Codes) -> dict[Hashable, SpreadCounts]:
+        """The hard spread constraints with too many pods in the domain of a placed one that has it."""
+        counts = take(self._problem, state, self._spread, live=placed)
+        return {found.identity: found for found in counts if found.hard and found.surplus}
+
+    def apart(self, state: State, placed: Codes) -> Iterator[Violation]:
+        """The pods apart from those that they need, or beside those that they exclude."""
+        pods = {self._problem.pods[pod].key: pod for pod in np.flatnonzero(placed >= 0).tolist()}
+        for found in InterPodAffinity(self._problem, state).violations():
+            if (pod := pods.get(found.pod)) is not None:
+                template = self._problem.template(pod)
+                if self._runs(template, InterPodAffinity) and not template.terminating:
+                    yield found
+
+
+def _accepted(state: State, template: Template, pods: Codes, filters: Iterable[Filter]) -> bool:
+    """Whether filters accept each of these pods of a template where it is, beside all others."""
+    nodes = state.node_of[pods]
+    for family in filters:
+        match family:
+            case NodeResourcesFit():
+                accepted = not family.is_overcommitted(template, nodes)
+            case InterPodAffinity():
+                accepted = bool(family.accepts_again(template, nodes).all())
+            case _:
+                accepted = not family.concerns(template) or all(
+                    _accepts_again(state, family, pod) for pod in pods.tolist()
+                )
+        if not accepted:
+            return False
+    return True
+
+
+def _accepts_again(state: State, family: Filter, pod: int) -> bool:
+    """Whether a filter accepts a pod on its node once more, when it has left."""
+    mark, node = state.mark(), int(state.node_of[pod])
+    state.unbind(pod)
+    accepted = family.admits(state.problem.template(pod), node)
+    state.rollback(mark)
+    return accepted
