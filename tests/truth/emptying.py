@@ -30,7 +30,7 @@ class EmptiedNodes:
     """Nodes that go, what the others cost, and the moves that empty them."""
 
     nodes: Sequence[str]
-    cost: int
+    cost: int | Fraction
     moves: Sequence[str]
 
     @property
@@ -45,7 +45,7 @@ class NodeSetSearch:
     def __init__(
         self,
         objects: Sequence[Object],
-        prices: Mapping[str, int] | None = None,
+        prices: Mapping[str, int | Fraction] | None = None,
         most: int | None = None,
         reserve: float = 0.0,
         accepted: Callable[[Sequence[Object]], bool] | None = None,
@@ -73,11 +73,11 @@ class NodeSetSearch:
         stays = any(not kind.movable and not _goes_along(kind.pod) for kind in there)
         return not (stays or name in promised or (there and taints & _NOT_READY))
 
-    def cost(self, nodes: Sequence[str]) -> int:
+    def cost(self, nodes: Sequence[str]) -> int | Fraction:
         """What the others cost."""
         return sum(self._prices.values()) - sum(self._prices[name] for name in nodes)
 
-    def found(self, wanted: Callable[[int], int | None]) -> Iterator[EmptiedNodes]:
+    def found(self, wanted: Callable[[int | Fraction], int | None]) -> Iterator[EmptiedNodes]:
         """Sets that moves can empty, of the costs for which `wanted` says how many moves it may take."""
         for size in range(len(self._removable), -1, -1):
             for nodes in combinations(self._removable, size):

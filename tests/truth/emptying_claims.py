@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from models import Cluster
@@ -15,10 +16,12 @@ from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
 from planner.problem.problem import Problem
 from tests.planner.consolidate.replay import failure_with
+from tests.truth.catalogue_claims import refuted_by_machines
 from tests.truth.emptying import NodeSetSearch
 from tests.truth.findings import Finding, Judgement
 from tests.truth.generator import Case
 from tests.truth.manifests import Object
+from tests.truth.search_profiles import leave_filters_out
 
 #: In so many random orders; and more moves than any set of nodes takes.
 _REPLAYS, _MOST_MOVES = 3, 30
@@ -48,6 +51,8 @@ def _judged(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding
         if (failed := failure_with(cluster, plan, case.options, seed)) is not None:
             yield Finding("invalid", f"seed {seed}: {failed}")
             return
+    if "catalogue" in case.options and "survive" not in case.options and not leave_filters_out(case.objects):
+        yield from refuted_by_machines(case, cluster, plan, _prices(case) or {})
     if found.complete:
         started = time.perf_counter()
         reserve, accepted = case.options.get("reserve", 0.0), _survives(cluster, case.options)
@@ -61,7 +66,7 @@ def _refuted(search: NodeSetSearch, plan: ConsolidationPlan) -> Iterator[Finding
     stages = {stage.name: stage for stage in plan.objective}
     cost, moves = stages["cost"], stages["moves"]
 
-    def wanted(found: int) -> int | None:
+    def wanted(found: int | Fraction) -> int | None:
         assert cost.bound is not None
         if found < cost.bound:
             return _MOST_MOVES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,10 +12,13 @@ from models import Cluster, InputError
 from planner import consolidate
 from planner.documents.consolidation import ConsolidationPlan
 from tests import seeds
-from tests.truth import emptying_claims, wide
+from tests.builders import node, pod, workload
+from tests.truth import emptying_claims, wide, wide_controllers
 from tests.truth.claims import judge
 from tests.truth.findings import CORRECT
 from tests.truth.generator import Case
+
+TYPE = "node.kubernetes.io/instance-type"
 
 
 def test_no_claim_is_refuted() -> None:
@@ -59,3 +63,23 @@ def _proved_with_moves() -> Iterator[Case]:
         is_proved = plan.removed and plan.steps and plan.status == "Optimal"
         if is_proved and judge(case, 3.0).complete:
             yield case
+
+
+@pytest.mark.parametrize(("pods", "refuted"), [(6, True), (5, True), (4, False)])
+def test_a_machine_refutes_a_false_bound(pods: int, refuted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planner that says no machine pays is found out, unless a quota has no room for a pod on one."""
+    objects = [node(name, labels={TYPE: "old"}, cpu="1") for name in ("n0", "n1")]
+    objects += [
+        pod(f"w{n}", f"n{n}", cpu="1", uid=f"uid-{n}", owner=workload("ReplicaSet", "w")) for n in (0, 1)
+    ]
+    wide_controllers.daemon_sets(random.Random(1), objects, "rebalance")
+    objects[-1]["spec"]["hard"]["pods"] = str(pods)
+    row = {"name": "new", "price": "1.5", "cpu": "4", "memory": "8Gi"}
+    options = {"price_label": TYPE, "prices": {"old": 2}, "catalogue": [row], "pins": True}
+    monkeypatch.setattr(
+        emptying_claims,
+        "consolidate",
+        lambda cluster, **options: _no_node_goes(consolidate(cluster, **options)),
+    )
+    found = judge(Case(0, "consolidate", objects, options=options), 3.0)
+    assert {finding.fault for finding in found.findings} == ({"false"} if refuted else set())

@@ -85,6 +85,8 @@ def _case(chance: random.Random, seed: int, command: str) -> Case:
         options["prefer"] = chance.choice(_PREFER)
     if command == "consolidate":
         options = consolidate_options(chance, objects)
+        if "catalogue" in options and chance.random() < 0.6:
+            wide_controllers.daemon_sets(chance, objects, base)
     return replace(found, command=command, objects=objects, options=options)
 
 
@@ -94,7 +96,7 @@ def consolidate_options(chance: random.Random, objects: list[Object]) -> dict[st
     options: dict[str, Any] = {}
     if chance.random() < 0.5 and all(ZONE in found for found in labels):
         options = {"price_label": ZONE, "prices": {found[ZONE]: chance.randint(1, 4) for found in labels}}
-        if chance.random() < 0.3:
+        if chance.random() < 0.5:
             options["catalogue"] = [_machine(chance, number) for number in range(chance.randint(1, 3))]
     limits: tuple[dict[str, Any], ...] = (
         {},

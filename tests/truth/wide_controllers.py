@@ -1,7 +1,8 @@
-"""Features of controllers: Jobs and StatefulSets in the snapshot, and budgets with their policies."""
+"""Features of controllers: Jobs, StatefulSets and DaemonSets, budgets with their policies, quotas."""
 
 from __future__ import annotations
 
+import copy
 import random
 
 from tests.truth import manifests
@@ -112,3 +113,52 @@ def budgets(chance: random.Random, objects: list[Object], _: str) -> None:
     for item in objects:
         if item["kind"] == "Pod" and item["spec"].get("nodeName") and chance.random() < 0.2:
             item["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+
+
+def daemon_sets(chance: random.Random, objects: list[Object], _: str) -> None:
+    """A pod on every node that its DaemonSet makes, and a quota for so many pods or a few more."""
+    requests = chance.choice(({}, {"cpu": "100m"}, {"cpu": "500m"}))
+    labels = {"daemon": "agent"}
+    spec: Object = {
+        "containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}],
+        "tolerations": [{"operator": "Exists"}],
+    }
+    made: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "default", "uid": "uid-agent"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+    nodes = [item["metadata"]["name"] for item in objects if item["kind"] == "Node"]
+    objects += [made, *(daemon_pod(made, name) for name in nodes)]
+    if chance.random() < 0.8:
+        pods = [
+            item for item in objects if item["kind"] == "Pod" and item["metadata"]["namespace"] == "default"
+        ]
+        objects.append(
+            {
+                "apiVersion": "v1",
+                "kind": "ResourceQuota",
+                "metadata": {"name": "most", "namespace": "default"},
+                "spec": {"hard": {"pods": str(len(pods) + chance.choice((0, 1, 1, 2, 3)))}},
+            }
+        )
+
+
+def daemon_pod(made: Object, name: str) -> Object:
+    """The pod of a DaemonSet on a node."""
+    pod: Object = copy.deepcopy(made["spec"]["template"])
+    owner = {"kind": "DaemonSet", "apiVersion": "apps/v1", "controller": True}
+    owner |= {key: made["metadata"][key] for key in ("name", "uid")}
+    pod["metadata"] |= {
+        "name": f"{owner['name']}-{name}",
+        "namespace": made["metadata"]["namespace"],
+        "uid": f"uid-{owner['name']}-{name}",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "ownerReferences": [owner],
+    }
+    pod["spec"]["nodeName"] = name
+    return {"apiVersion": "v1", "kind": "Pod", **pod, "status": {"phase": "Running"}}

@@ -1,6 +1,6 @@
 """Volumes of every kind: bound, waiting, shared, of one pod alone, zonal, limited, ephemeral, of the node.
 
-What is shared is made, or is there and only to be chosen.
+What is shared is made, or is there and only to be chosen, or is bound already and nodes attach few.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ _KINDS = (
     "local",
     "common",
     "common",
+    "attached",
+    "attached",
 )
+#: So many bound claims are shared by pods of all templates of a namespace.
+_ATTACHED = 3
 
 
 def volumes(chance: random.Random, objects: list[Object], _: str) -> None:
@@ -46,13 +50,16 @@ def volumes(chance: random.Random, objects: list[Object], _: str) -> None:
                 **_zones(chance, mode),
             }
         )
-    if "limited" in kinds:
+    if "limited" in kinds or "attached" in kinds:
         _limit(chance, objects)
     claims = 0
     for pods in templates(objects):
         if chance.random() < 0.3:
             continue
         kind = chance.choice(kinds)
+        if kind == "attached":
+            _attach(chance, objects, pods)
+            continue
         shared = f"c{claims}"
         for pod in pods:
             name = shared if kind in ("shared", "alone", "common") else f"c{claims}"
@@ -60,6 +67,19 @@ def volumes(chance: random.Random, objects: list[Object], _: str) -> None:
             _give(chance, objects, pod, kind, name)
             if kind == "common" and chance.random() < 0.3:
                 _give(chance, objects, pod, chance.choice(("common", "waiting")), f"c{claims}-2")
+
+
+def _attach(chance: random.Random, objects: list[Object], pods: list[Object]) -> None:
+    """One or two of a few claims that are bound to volumes of the driver, which every node reaches."""
+    for pod in pods:
+        space = pod["metadata"]["namespace"]
+        for number in chance.sample(range(_ATTACHED), chance.choice((1, 1, 2))):
+            name = f"a{number}-{space}"
+            made = _add_claim(objects, name, space, "made", "ReadWriteMany")
+            if made is not None:
+                _bind_to(objects, made, "", [])
+            volume = {"name": f"a{number}", "persistentVolumeClaim": {"claimName": name}}
+            pod["spec"].setdefault("volumes", []).append(volume)
 
 
 def _zones(chance: random.Random, mode: str) -> Object:
@@ -164,7 +184,11 @@ def _bind(objects: list[Object], claim: Object, pod: Object, chance: random.Rand
     if labels is None and chance is not None:
         labels = chance.choice(list(nodes.values()))
     key = ZONE if chance is None else chance.choice((ZONE, ZONE, HOST, ""))
-    values = [labels[key]] if labels is not None and key in labels else []
+    _bind_to(objects, claim, key, [labels[key]] if labels is not None and key in labels else [])
+
+
+def _bind_to(objects: list[Object], claim: Object, key: str, values: list[str]) -> None:
+    """Bind a claim to a volume that nodes with some values of a label reach; without a key all do."""
     name = f"v-{claim['metadata']['name']}"
     volume = _volume(
         objects, name, claim["spec"]["storageClassName"], claim["spec"]["accessModes"][0], key, values
