@@ -16,6 +16,7 @@ from planner.constraints import OF_NODES, Filter, Violation
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.constraints.volumes import NodeVolumeLimits
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -33,7 +34,7 @@ def stands(problem: Problem, node_of: Codes) -> bool:
         template, pods = problem.templates[number], problem.pods_of(number)
         if not _accepted(state, template, pods[came[pods] >= 0], filters[asked.name(template)]):
             return False
-    if asked.too_full(state, came):
+    if asked.too_full(state, came) or _attaches_too_many(problem, state):
         return False
     apart = {*asked.apart(state, stayed)}
     return not apart or apart <= {*asked.apart(State(problem), stayed)}
@@ -111,6 +112,13 @@ def _accepted(state: State, template: Template, pods: Codes, filters: Iterable[F
         if not accepted:
             return False
     return True
+
+
+def _attaches_too_many(problem: Problem, state: State) -> bool:
+    """Whether pods that share volumes bring some that a node cannot attach: beside each other none is new."""
+    return bool(problem.cluster.csi_nodes) and NodeVolumeLimits(problem, state).is_overattached(
+        NodeVolumeLimits(problem, State(problem))
+    )
 
 
 def _accepts_again(state: State, family: Filter, pod: int) -> bool:

@@ -141,6 +141,17 @@ class NodeVolumeLimits(Filter):
         for cell, volumes in new.items():
             x.require(x.total(sizes, (cell,)) + sum(volumes) <= room[cell])
 
+    def is_overattached(self, before: NodeVolumeLimits) -> bool:
+        """Whether some node has more volumes than its limit, and more than it had."""
+        return any(
+            bool(
+                (
+                    (most != _NO_LIMIT) & (self._in_use(driver) > np.maximum(most, before._in_use(driver)))
+                ).any()
+            )
+            for driver, most in self._limits.items()
+        )
+
     def _own_volumes(self, template: Template, driver: str) -> int:
         """The volumes that only this pod uses; one that others share may be on the node without it."""
         return sum(

@@ -203,3 +203,13 @@ def test_running_pods_are_not_judged_again() -> None:
     assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (2, "Optimal", True)
     (note,) = [note for note in plan.notes if "does not judge it again" in note]
     assert ZONE in note
+
+
+def test_shared_volumes_are_counted_once_and_not_never() -> None:
+    """Pods that share all their volumes bring nothing new beside each other, and yet too much together."""
+    volumes = [item for one in "ab" for item in (volume(one, csi=_csi(one)), claim(one, bound_to=one))]
+    pods = [pod(p, claims=["a", "b"]) for p in "xy"]
+    found = cluster(node("n1"), csi_node("n1", "disk", 1), *volumes, *pods)
+    plan = solve(found, final_state=True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (0, "Optimal", True)
+    assert not stands(Problem(found), np.array([0, 0]))
