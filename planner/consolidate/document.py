@@ -21,7 +21,7 @@ from planner.documents.consolidation import (
     NodeCost,
     RemovedNode,
 )
-from planner.eviction.unread import taken_for_granted
+from planner.eviction.unread import lost_with, taken_for_granted
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
@@ -84,12 +84,17 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *trial.problem.cluster.notes,
             *trial.problem.notes,
             *trial.problem.unproved,
-            *taken_for_granted(
-                trial.problem, (landing.move.pod for wave in emptied.waves for landing in wave)
-            ),
+            *taken_for_granted(trial.problem, _made_again(emptied, survive)),
             *notes,
         ),
     )
+
+
+def _made_again(emptied: Emptied, survive: str | None) -> Iterator[int]:
+    """The pods that are made again: those that move, and with `survive` those that may be lost."""
+    yield from (landing.move.pod for wave in emptied.waves for landing in wave)
+    if survive is not None:
+        yield from lost_with(emptied.trial.problem, survive)
 
 
 def _claims(least_cost: int, least_moves: int | None) -> Iterator[Claim]:

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator
 
 from models.objects.kinds import is_known
 from planner.documents.words import are, counted
+from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 
 
 def taken_for_granted(problem: Problem, evicted: Iterable[int]) -> Iterator[str]:
     """At most one note: how many of the pods that are evicted have such a controller, and of which kinds."""
-    owners = [problem.pods[pod].metadata.controller for pod in evicted]
+    owners = [problem.pods[pod].metadata.controller for pod in dict.fromkeys(evicted)]
     kinds = [owner.kind for owner in owners if owner and not is_known(owner.api_version, owner.kind)]
     if kinds:
         names = sorted(set(kinds))
@@ -24,3 +25,12 @@ def taken_for_granted(problem: Problem, evicted: Iterable[int]) -> Iterator[str]
             f"{pods_are} controlled by {', '.join(names)}, which {are(len(names))} not read: "
             f"{made} taken for granted"
         )
+
+
+def lost_with(problem: Problem, key: str) -> Iterator[int]:
+    """The pods that are made again when any domain of a topology key is lost."""
+    present = problem.nodes.column(key).present
+    for number, pod in enumerate(problem.pods):
+        node = problem.node_of[number]
+        if node >= 0 and present[node] and not (pod.is_terminating or is_tied(pod)):
+            yield number

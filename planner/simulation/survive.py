@@ -11,6 +11,7 @@ from models import Cluster
 from models.collector import old_left_alone
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
+from planner.eviction.unread import lost_with, taken_for_granted
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss, is_replica
 from planner.explain.blockers import PendingCase
@@ -34,7 +35,11 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
         domains=found,
         failures=sum(not row.ok for loss in found for row in loss.workloads),
         kubernetes=before.snapshot.kubernetes.document,
-        notes=(*cluster.notes, *before.snapshot.notes),
+        notes=(
+            *cluster.notes,
+            *before.snapshot.notes,
+            *taken_for_granted(before.problem, lost_with(before.problem, key)),
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """Evicted pods of controllers that the planner does not read."""
 
 from planner import consolidate, drain, rebalance, solve
+from planner.simulation.survive import survive
 from tests.builders import ZONE, Object, cluster, node, pod, spread
 
 OWNER = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "name": "build", "uid": "u", "controller": True}
@@ -59,3 +60,22 @@ def test_a_batch_with_moves_names_them() -> None:
         allow_moves=True,
     )
     assert any("TaskRun" in note for note in found.notes)
+
+
+def test_the_loss_of_a_domain_names_them() -> None:
+    """Their pods counted as replaced, unseen; those on nodes without the key are lost with no domain."""
+    nodes = (node("n1", zone="a"), node("n2", zone="b"), node("n3"))
+    pods = (of_task("a", "n1"), of_task("b", "n2"), of_task("c", "n3"))
+    assert [note for note in survive(cluster(*nodes, *pods), ZONE).notes if "TaskRun" in note] == [
+        f"2 pods are {NOTE}"
+    ]
+    known = pod("a", "n1", owner="ReplicaSet/a")
+    assert not any("TaskRun" in note for note in survive(cluster(*nodes, known, pods[2]), ZONE).notes)
+
+
+def test_a_consolidation_that_survives_a_loss_names_them() -> None:
+    """What is kept was said to hold them all when a zone is lost; each is counted once, moved or not."""
+    nodes = [node(f"{zone}{n}", zone=zone, cpu="4") for zone in "ab" for n in (1, 2)]
+    pods = (of_task("a", "a1", cpu="3"), of_task("b", "b1", cpu="3"))
+    found = consolidate(cluster(*nodes, *pods), survive=ZONE)
+    assert [note for note in found.notes if "TaskRun" in note] == [f"2 pods are {NOTE}"]
