@@ -114,6 +114,14 @@ def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
     assert f"stopped: nothing has happened for 75 seconds: {line}; plan again" in words
 
 
+def test_a_look_that_failed_once_is_not_why_nothing_happens(tmp_path: Path) -> None:
+    """It was told ten minutes later, as if the API server still did not answer."""
+    move = "move shop web-1 u1 old ReplicaSet/web n1"
+    ends = "TIMEOUT=3; TROUBLE='connection refused'; carry_out"
+    code, words, _ = run_part(tmp_path, move, ends, row("web-2", "", "u2", ""))
+    assert (code, "connection refused" in words) == (1, False)
+
+
 def test_a_replacement_that_is_not_even_made_is_told_in_the_words_of_the_api_server(tmp_path: Path) -> None:
     """What went wrong: a policy refused it, and the script only said that it has to land."""
     (tmp_path / "refusal").write_text('pods "web-2" is forbidden: by us')

@@ -12,16 +12,22 @@ from cli.output.views.scripts.frame import Frame, checked, command, one_line, sc
 from cli.output.views.scripts.preflight import budgets, nodes, owner_of
 from models.errors import InputError
 from models.objects.affinity import CORDON
-from models.objects.custom_workload import KRUISE, is_of_others
+from models.objects.custom_workload import KRUISE
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.drain import DrainPlan, DrainStep
 
-#: What says how many of its pods are ready, and makes pods again.
-_COUNTING = {"CloneSet", "ReplicaSet", "StatefulSet", "ReplicationController"}
-#: What is asked for besides the built-in ones, where pods of theirs are evicted.
-_OF_OTHERS = {"CloneSet": f"clonesets.{KRUISE}", "StatefulSet": f"statefulsets.{KRUISE}"}
+#: What says how many of its pods are ready, and makes pods again: kind and API group, as kubectl names it.
+_RESOURCES = {
+    ("ReplicaSet", "apps"): "replicasets.apps",
+    ("ReplicationController", ""): "replicationcontrollers",
+    ("StatefulSet", "apps"): "statefulsets.apps",
+    ("CloneSet", KRUISE): f"clonesets.{KRUISE}",
+    ("StatefulSet", KRUISE): f"statefulsets.{KRUISE}",
+}
+#: The same where an owner has no apiVersion.
+_BUILT_IN = {kind: found for (kind, group), found in _RESOURCES.items() if group != KRUISE}
 
 
 def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
@@ -32,16 +38,7 @@ def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
     moved = sum(len(step.evictions) for step in document.steps)
     title = f"{counted(len(document.nodes), 'node')} to drain, {counted(moved, 'eviction')}, "
     frame = Frame(f"{title}planned by `planner drain`.", ("drain",), again)
-    return script(frame, snapshot, _plan(document, snapshot), _settings(document, snapshot))
-
-
-def _settings(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
-    """The kinds of controllers that are not built in and have pods to go."""
-    going = {row.pod for step in document.steps for row in step.evictions}
-    owners = [pod.metadata.controller for pod in snapshot.pods if pod.key in going]
-    kinds = {_OF_OTHERS[o.kind] for o in owners if o and is_of_others(o.api_version) and o.kind in _OF_OTHERS}
-    if kinds:
-        yield f"MORE_KINDS={' '.join(sorted(kinds))!r} # replacements of these are waited for, too"
+    return script(frame, snapshot, _plan(document, snapshot))
 
 
 def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
@@ -59,7 +56,8 @@ def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
     if returning:
         yield "# returns NAMESPACE KIND/NAME, whose pods tolerate the cordon"
         yield from (command("returns", *key) for key in returning)
-    yield "# drains NODE; goes NODE NAMESPACE POD UID; owner NAMESPACE KIND/NAME PODS-READY-AFTERWARDS"
+    yield "# drains NODE; goes NODE NAMESPACE POD UID"
+    yield "# owner NAMESPACE KIND/NAME PODS-READY-AFTERWARDS RESOURCE"
     ready = _ready(document, snapshot)
     failing = {(row.namespace, f"Job/{row.job}") for row in document.jobs if row.outcome == "Fails"}
     for wave, steps in groupby(document.steps, key=lambda step: step.wave):
@@ -75,10 +73,10 @@ def _comes_back(pod: Pod) -> bool:
 def _wave(
     steps: list[DrainStep],
     pods: Mapping[str, Pod],
-    ready: Mapping[tuple[str, str], int],
+    ready: Mapping[tuple[str, str, str], int],
     failing: Collection[tuple[str, str]],
 ) -> Iterator[str]:
-    owners: dict[tuple[str, str], None] = {}
+    owners: dict[tuple[str, str, str], None] = {}
     for step in steps:
         yield command("drains", step.node)
         for row in step.evictions:
@@ -87,10 +85,11 @@ def _wave(
             lost = ", its emptyDir data is deleted" if pod.has_scratch_data else ""
             yield f"# {'its Job fails' if fails else one_line(_lands(pod, row.lands))}{lost}"
             yield command("goes", step.node, pod.namespace, pod.name, pod.metadata.uid)
-            owners[pod.namespace, owner_of(pod)] = None
+            owners[pod.namespace, owner_of(pod), _resource(pod)] = None
     for key in owners:
         if key in ready:
-            yield command("owner", *key, str(ready[key]))
+            namespace, owner, resource = key
+            yield command("owner", namespace, owner, str(ready[key]), resource)
 
 
 def _lands(pod: Pod, node: str | None) -> str:
@@ -99,15 +98,25 @@ def _lands(pod: Pod, node: str | None) -> str:
     return "stays pending" if owner_of(pod) else "no controller makes it again"
 
 
-def _ready(document: DrainPlan, snapshot: Snapshot) -> dict[tuple[str, str], int]:
+def _ready(document: DrainPlan, snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
     """The pods of every controller that run now, without those that are to stay pending."""
-    found: Counter[tuple[str, str]] = Counter()
+    found: Counter[tuple[str, str, str]] = Counter()
     pending = {row.pod for step in document.steps for row in step.evictions if row.lands is None}
     for pod in snapshot.pods:
-        kind = owner_of(pod).partition("/")[0]
-        if kind in _COUNTING and pod.node_name and pod.is_ready and not pod.is_terminating:
-            found[pod.namespace, owner_of(pod)] += pod.key not in pending
+        resource = _resource(pod)
+        if resource and pod.node_name and pod.is_ready and not pod.is_terminating:
+            found[pod.namespace, owner_of(pod), resource] += pod.key not in pending
     return dict(found)
+
+
+def _resource(pod: Pod) -> str:
+    """What kubectl calls the kind of the controller; empty where that says nothing of ready pods."""
+    owner = pod.metadata.controller
+    if owner is None:
+        return ""
+    if not owner.api_version:
+        return _BUILT_IN.get(owner.kind, "")
+    return _RESOURCES.get((owner.kind, owner.api_version.rpartition("/")[0]), "")
 
 
 def _fresh(document: DrainPlan, snapshot: Snapshot) -> str:

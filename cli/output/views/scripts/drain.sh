@@ -10,7 +10,7 @@ fresh() { printf 'F|%s|%s\n' "$@"; }
 wave() { WAVE=$1; }
 drains() { printf 'D|%s|%s\n' "$WAVE" "$1"; }
 goes() { printf 'G|%s|%s|%s|%s|%s\n' "$WAVE" "$@"; }
-owner() { printf 'O|%s|%s|%s|%s\n' "$WAVE" "$@"; }
+owner() { printf 'O|%s|%s|%s|%s|%s\n' "$WAVE" "$@"; }
 returns() { printf 'R|%s|%s\n' "$@"; }
 
 rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
@@ -66,7 +66,7 @@ read_pods() {
         read="$read$found
 "
     done
-    PODS=$read
+    PODS=$read TROUBLE=''
 }
 
 # Of the pods that were read:  here|NODE|NAMESPACE|POD|UID  is to go,  E|a row of ENDING  is going, whatever deleted it,
@@ -85,30 +85,74 @@ assess() {
         }'
 }
 
-COUNTING="replicasets.apps statefulsets.apps replicationcontrollers${MORE_KINDS:+ $MORE_KINDS}"
+# What is read of the controllers of a wave: NAMESPACE RESOURCE,RESOURCE... a line
+controllers_of_wave() {
+    rows O | awk -F'|' -v wave="$1" '
+        $1 == wave && !seen[$2, $5]++ { kinds[$2] = kinds[$2] (kinds[$2] == "" ? "" : ",") $5 }
+        END { for (namespace in kinds) print namespace, kinds[namespace] }'
+}
 
-# Controllers of the wave that have fewer ready pods than before, and what the API server said when they last
-# made one: NAMESPACE KIND/NAME HAS of WANTED ready
-behind() {
-    for namespace in $(rows O | awk -F'|' -v wave="$1" '$1 == wave && !seen[$2]++ { print $2 }'); do
-        line="C|$namespace|{.kind}/{.metadata.name}|{.spec.replicas}|{.status.readyReplicas}"
-        line="$line|{.status.conditions[?(@.type=='ReplicaFailure')].message}"
-        k get "$(printf '%s' "$COUNTING" | tr ' ' ',')" -n "$namespace" \
-            -o "jsonpath={range .items[*]}$line{'\n'}{end}" || return 1
-    done | { cat; printf '%s\n' "$PLAN"; } | awk -F'|' -v wave="$1" '
-        $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = $5 + 0; why[$2 " " $3] = $6 }
-        $1 == "O" && $2 == wave && ($3 " " $4) in wanted {
-            owner = $3 " " $4; least = $5 < wanted[owner] + 0 ? $5 : wanted[owner] + 0
-            sub(/^[^"]*"[^"]*" is /, "", why[owner]) # the name of the pod is another one every time
-            if (ready[owner] < least)
-                print owner " " ready[owner] " of " least " ready" (why[owner] == "" ? "" : ", no pod is made: " why[owner])
-        }'
+# Sets BEHIND to the controllers of the wave that have fewer ready pods than before, and what the API server said
+# when they last made one: NAMESPACE KIND/NAME HAS of WANTED ready.  What controllers say of themselves is late while
+# the controller manager is: where all have enough, their pods are counted.
+read_behind() {
+    BEHIND=''
+    for counted_in in status pods; do
+        read=''
+        found=$(controllers_of_wave "$1")
+        while read -r namespace kinds; do
+            [ -n "$namespace" ] || continue
+            read_controllers "$namespace" "$kinds" || return 1
+            [ "$counted_in" = status ] || read_ready "$namespace" || return 1
+        done <<END
+$found
+END
+        BEHIND=$(printf '%s\n' "$read" "$PLAN" | awk -F'|' -v wave="$1" -v counted_in="$counted_in" '
+            $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = counted_in == "status" ? $5 + 0 : 0; why[$2 " " $3] = $6 }
+            $1 == "P" && $4 == "" && $5 == "True" { ready[$2 " " $3]++ }
+            $1 == "O" && $2 == wave && ($3 " " $4) in wanted {
+                owner = $3 " " $4; least = $5 < wanted[owner] + 0 ? $5 : wanted[owner] + 0
+                sub(/^[^"]*"[^"]*" is /, "", why[owner]) # the name of the pod is another one every time
+                if (ready[owner] < least)
+                    print owner " " ready[owner] " of " least " ready" (why[owner] == "" ? "" : ", no pod is made: " why[owner])
+            }')
+        [ -z "$BEHIND" ] || return 0
+    done
+}
+
+# C|NAMESPACE|KIND/NAME|WANTED|READY|WHY NO POD IS MADE
+read_controllers() {
+    line="{.kind}/{.metadata.name}|{.spec.replicas}|{.status.readyReplicas}"
+    line="$line|{.status.conditions[?(@.type=='ReplicaFailure')].message}"
+    read_more "$2" -n "$1" -o "jsonpath={range .items[*]}C|$1|$line{'\n'}{end}"
+}
+
+# P|NAMESPACE|KIND/NAME of the controller|DELETED|READY
+read_ready() {
+    by='.metadata.ownerReferences[?(@.controller==true)]'
+    line="{$by.kind}/{$by.name}|{.metadata.deletionTimestamp}|{.status.conditions[?(@.type=='Ready')].status}"
+    read_more pods -n "$1" -o "jsonpath={range .items[*]}P|$1|$line{'\n'}{end}"
+}
+
+# Adds to what was read.
+read_more() {
+    more=$(k get "$@" 2>&1) || {
+        TROUBLE=$(one_line "$more")
+        return 1
+    }
+    read="$read$more
+"
 }
 
 # Cordons a node, and says so on it first, in one change.
+# One that is gone meanwhile is empty.
 cordon() {
-    patch node "$1" --type=merge -p "{\"metadata\":{\"annotations\":{\"$MARK\":\"was:open\"}},\"spec\":{\"unschedulable\":true}}" >/dev/null ||
-        stop "$1 could not be cordoned"
+    change="{\"metadata\":{\"annotations\":{\"$MARK\":\"was:open\"}},\"spec\":{\"unschedulable\":true}}"
+    answer=$(patch node "$1" --type=merge -p "$change" 2>&1) && return 0
+    case $answer in
+    *"(NotFound)"*) say "$1 is not there any more" ;;
+    *) stop "$1 could not be cordoned: $(one_line "$answer")" ;;
+    esac
 }
 
 cordon_all() {
@@ -136,8 +180,10 @@ drain_wave() {
             [ -z "$left$ENDING" ] || [ -n "$told" ] || say "wave $number of $WAVES: $*"
             told=yes
             missing=''
-            [ -n "$left$ENDING" ] || missing=$(behind "$number" 2>&1) || TROUBLE=$(one_line "$missing")
-            [ -n "$left$ENDING$missing" ] || return 0
+            if [ -z "$left$ENDING" ] && read_behind "$number"; then
+                missing=$BEHIND
+                [ -n "$missing" ] || return 0
+            fi
             [ "$left$ENDING$missing" = "$before" ] || waited=0
             before=$left$ENDING$missing
             evict_all
@@ -153,7 +199,7 @@ drain_wave() {
 
 # What the wave waits for: pods that are still to go, or controllers with too few that are ready.
 tell_awaited() {
-    if [ -n "$left" ]; then tell_idle "$(named "$left")" pod; else tell_idle "$missing" controller; fi
+    if [ -n "$left" ]; then tell_idle "$(named "$left")" pod; else tell_idle "${missing:-$TROUBLE}" controller; fi
 }
 
 named() { printf '%s\n' "$1" | awk -F'|' '{ print $2 "/" $3 " has to leave " $1 }'; }
@@ -197,9 +243,12 @@ check_draining() {
     for namespace in $(rows G | awk -F'|' '!seen[$3]++ { print $3 }'); do
         need "$namespace" create pods eviction
     done
-    for namespace in $(rows O | awk -F'|' '!seen[$2]++ { print $2 }'); do
-        for kind in $COUNTING; do need "$namespace" list "$kind"; done
-    done
+    found=$(rows O | awk -F'|' '!seen[$2, $5]++ { print $2, $5 }')
+    while read -r namespace kind; do
+        [ -z "$namespace" ] || need "$namespace" list "$kind"
+    done <<END
+$found
+END
     check_rights
 }
 
@@ -217,13 +266,42 @@ END
     say "dry run: $pods would go from $(counted "$(rows D | grep -c .)" node)"
 }
 
-# Pods that tolerate the cordon and were made again on one of the nodes, in words.
-who_is_back() {
-    [ -n "$(rows R)" ] || return 0
+# Looks at all nodes and what is on them, and again while they cannot be read.
+look_at_the_end() {
+    waited=0
     # shellcheck disable=SC2046 # names of nodes are words
-    read_pods $(rows D | cut -d'|' -f2) || return 0
-    back=$(assess | grep -c '^back|')
+    until read_nodes && read_pods $(printf '%s\n' "$NODES" | awk -F'|' '{ print $2 }'); do
+        [ "$waited" -lt "$TIMEOUT" ] || stop "the nodes cannot be read: $TROUBLE"
+        sleep 1
+        waited=$((waited + 1))
+    done
+}
+
+# In the end every node that is still there is cordoned, which another user may have changed meanwhile, and empty, but
+# for pods that tolerate the cordon and were made again there.
+finish() {
+    look_at_the_end
+    open=$(printf '%s\n' "$NODES" | awk -F'|' 'NF && $4 != "true" { print "node " $2 " is not cordoned any more" }')
+    [ -z "$open" ] || stop "$(first_of "$open" node)"
+    STATE=$(assess)
+    wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
+    [ -z "$wrong" ] || stop "$(first_of "$wrong" pod)"
+    DONE=yes
+    for node in $(printf '%s\n' "$NODES" | awk -F'|' '$5 != "" { print $2 }'); do
+        unmark "$node" '' || complain "the annotation $MARK is still on $node"
+    done
+    emptied=$(printf '%s\n' "$NODES" | grep -c .)
+    say "done: $(counted "$emptied" node) $([ "$emptied" -eq 1 ] && printf is || printf are) empty, and cordoned$(besides)"
+}
+
+# What is to be said of some nodes: pods that are back on them, and those that are gone.
+besides() {
+    back=$(printf '%s\n' "$STATE" | grep -c '^back|')
     [ "$back" -eq 0 ] || printf ', but for pods that tolerate that: %s' "$back"
+    gone=$(printf '%s\n' "$NODES" "$PLAN" | awk -F'|' '
+        $1 == "N" && NF == 5 { there[$2] = 1 }
+        $1 == "D" && !($3 in there) { print "node " $3 " is not there any more" }')
+    [ -z "$gone" ] || printf '; %s' "$(first_of "$gone" node)"
 }
 
 main() {
@@ -249,9 +327,5 @@ main() {
     guard
     cordon_all
     for number in $(rows D | awk -F'|' '!seen[$1]++ { print $1 }'); do drain_wave "$number"; done
-    DONE=yes
-    marked=$(marked_nodes) || complain "whether the annotation $MARK is still on nodes is not known: start this again"
-    for node in $marked; do unmark "$node" '' || complain "the annotation $MARK is still on $node"; done
-    emptied=$(rows D | grep -c .)
-    say "done: $(counted "$emptied" node) $([ "$emptied" -eq 1 ] && printf is || printf are) empty, and cordoned$(who_is_back)"
+    finish
 }

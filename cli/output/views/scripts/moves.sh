@@ -26,7 +26,7 @@ read_pods() {
         read="$read$found
 "
     done
-    PODS=$read
+    PODS=$read TROUBLE=''
 }
 
 # The nodes behind every label selector of the plan: S|SELECTOR|NAMES

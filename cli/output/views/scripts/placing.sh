@@ -25,7 +25,7 @@ read_pods() {
         read="$read$found
 "
     done
-    PODS=$read
+    PODS=$read TROUBLE=''
 }
 
 # What is not as planned, before anything is done.
@@ -65,6 +65,7 @@ look_at() {
         TROUBLE=$(one_line "$found")
         return 1
     }
+    TROUBLE=''
     found=$(printf '%s\n' "$found" | sed -n 's/^P|//p')
     UID_NOW=${found%%|*} found=${found#*|}
     NOW_ON=${found%%|*} found=${found#*|}

@@ -27,7 +27,7 @@ read_pods() {
         read="$read$found
 "
     done
-    PODS=$read
+    PODS=$read TROUBLE=''
 }
 
 # GOING: how many of the pods that shall go are still to be deleted.  LOST: what is gone and should not be.

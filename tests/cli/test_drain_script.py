@@ -1,0 +1,153 @@
+"""What the script of a drain asks for, waits for, and says in the end."""
+
+import os
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from tests.builders import Object, node, pod
+from tests.cli.conftest import Planner
+from tests.cli.manifests import write
+
+#: kubectl, as far as it is needed here: every call is noted; nodes, pods and controllers are those in files.
+_KUBECTL = """#!/bin/sh
+printf '%s\\n' "$*" >>"$FOLDER/calls"
+case " $* " in
+*" $FAILING "*) mkdir "$FOLDER/failed" 2>/dev/null && echo "connection refused" >&2 && exit 1 ;;
+esac
+case "$*" in
+*' patch node '*)
+    grep -q "^N|$5|" "$FOLDER/nodes" && exit
+    echo "Error from server (NotFound): nodes" >&2
+    exit 1
+    ;;
+*' get nodes '*) cat "$FOLDER/nodes" ;;
+*' get pods -n '*) grep '^P|shop' "$FOLDER/counted" ;;
+*' get pods '*) ;;
+*' get replicasets.apps '*) cat "$FOLDER/controllers" ;;
+esac
+exit 0
+"""
+#: What happens while the script sleeps: the replacement becomes ready at the third time.
+_SLEEP = """#!/bin/sh
+echo >>"$FOLDER/slept"
+[ "$(grep -c '' "$FOLDER/slept")" -lt 3 ] || echo 'P|shop|ReplicaSet/web||True' >"$FOLDER/counted"
+"""
+_PLAN = """
+node old u open
+wave 1
+drains old
+goes old shop web-1 u1
+owner shop ReplicaSet/web 1 replicasets.apps
+"""
+_CORDONED = "N|old|u|true|was:open"
+
+
+def run_part(
+    folder: Path, ends: str, nodes: str = _CORDONED, controllers: str = "", failing: str = "nothing"
+) -> tuple[int, str, list[str]]:
+    """Run some lines with all that a script of a drain has; the exit code, both streams and the calls."""
+    parts = ("frame", "ending", "drain")
+    texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
+    kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
+    for path, text in ((kubectl, _KUBECTL), (sleep, _SLEEP)):
+        path.write_text(text)
+        path.chmod(0o755)
+    found = {"nodes": nodes, "controllers": controllers, "counted": "P|shop|ReplicaSet/web||False"}
+    for name, text in found.items():
+        (folder / name).write_text(f"{text}\n")
+    begins = f"plan() {{ {_PLAN}\n}}; PLAN=$(plan); TROUBLE='' DONE='' WAVES=1 TIMEOUT=5"
+    script.write_text("\n".join(("set -u", "AGAIN='planner again'", *texts, begins, ends)))
+    words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl), "FAILING": failing}
+    words["PATH"] = f"{folder}:{os.environ['PATH']}"
+    ended = subprocess.run(["sh", str(script)], env=words, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr, (folder / "calls").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("says", "failing"),
+    [("1", "nothing"), ("0", "nothing"), ("1", "replicasets.apps"), ("1", "shop")],
+)
+def test_a_wave_is_over_when_the_pods_themselves_are_ready(tmp_path: Path, says: str, failing: str) -> None:
+    """What went wrong: a controller manager that was away left all ready in the status, and nothing remained.
+
+    Nor is a wave over when the controllers, or their pods, cannot be read just now.
+    """
+    row = f"C|shop|ReplicaSet/web|1|{says}|"
+    code, words, calls = run_part(tmp_path, "drain_wave 1; echo over", controllers=row, failing=failing)
+    if says == "0":
+        assert (code, "over" in words) == (1, False)
+        assert "stopped: nothing has happened for 5 seconds: shop ReplicaSet/web 0 of 1 ready" in words
+    else:
+        assert (code, words) == (0, "over\n")
+        assert (tmp_path / "slept").read_text().count("\n") == 3
+    assert any("get pods -n shop" in call for call in calls) == (says == "1")
+
+
+def test_a_node_that_is_gone_before_its_cordon(tmp_path: Path) -> None:
+    """It ended with `could not be cordoned; plan again`; a node that is gone is empty."""
+    code, words, _ = run_part(tmp_path, "cordon old; finish", nodes="N|other|v||")
+    assert code == 0
+    assert words.splitlines() == [
+        "old is not there any more",
+        "done: 0 nodes are empty, and cordoned; node old is not there any more",
+    ]
+
+
+def test_a_node_that_cannot_be_cordoned(tmp_path: Path) -> None:
+    """Why was on a line of its own, before the one that said to plan again."""
+    code, words, _ = run_part(tmp_path, "cordon old", failing="patch node")
+    assert (code, words) == (
+        1,
+        "stopped: old could not be cordoned: connection refused; plan again: planner again\n",
+    )
+
+
+def test_a_node_that_was_opened_meanwhile(tmp_path: Path) -> None:
+    """It was said to be cordoned."""
+    code, words, _ = run_part(tmp_path, "read_nodes; finish", nodes="N|old|u||was:open")
+    assert (code, words) == (1, "stopped: node old is not cordoned any more; plan again: planner again\n")
+    code, words, _ = run_part(tmp_path, "finish", failing="get nodes")
+    assert (code, words) == (0, "done: 1 node is empty, and cordoned\n")
+
+
+def _of_kind(name: str, kind: str, version: str) -> Object:
+    owner = {"apiVersion": version, "kind": kind, "name": name, "uid": "u", "controller": True}
+    found = pod(f"{name}-0", "a1", uid=name)
+    return {**found, "metadata": {**found["metadata"], "ownerReferences": [owner]}}
+
+
+def test_rights_are_those_over_the_controllers_that_there_are(planner: Planner, tmp_path: Path) -> None:
+    """A user who may list ReplicaSets, and has no others, was refused for three kinds."""
+    pods = [
+        _of_kind("web", "ReplicaSet", "apps/v1"),
+        _of_kind("old", "ReplicationController", "v1"),
+        _of_kind("db", "StatefulSet", "apps/v1"),
+        _of_kind("clones", "StatefulSet", "apps.kruise.io/v1beta1"),
+        _of_kind("other", "ReplicaSet", "example.com/v1"),
+    ]
+    script = tmp_path / "script.sh"
+    asked = []
+    for item in pods:
+        item["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    for chosen in (pods[:1], pods[4:], pods):
+        path = write(tmp_path / "c.json", node("a1"), node("b1"), *chosen)
+        text = planner("drain", "a1", "-f", path, "-o", "script").out
+        script.write_text(text.replace('\nmain "$@"', "\nPLAN=$(plan); check_draining"))
+        (tmp_path / "kubectl").write_text('#!/bin/sh\necho "$@" >>"$FOLDER/asked"\n')
+        (tmp_path / "kubectl").chmod(0o755)
+        (tmp_path / "asked").unlink(missing_ok=True)
+        words = {"FOLDER": str(tmp_path), "KUBECTL": str(tmp_path / "kubectl"), "PATH": os.environ["PATH"]}
+        subprocess.run(["sh", str(script)], env=words, check=True)
+        lines = (tmp_path / "asked").read_text().splitlines()
+        asked.append([line.split()[-2] for line in lines if " can-i list " in line][2:])
+    assert asked[0] == ["replicasets.apps"]
+    assert asked[1] == []
+    assert sorted(asked[2]) == [
+        "replicasets.apps",
+        "replicationcontrollers",
+        "statefulsets.apps",
+        "statefulsets.apps.kruise.io",
+    ]
