@@ -23,6 +23,7 @@ case "$*" in
     echo "Error from server (NotFound): nodes" >&2
     exit 1
     ;;
+*' create --raw '*) cat "$FOLDER/answer" >&2 && exit 1 ;;
 *' get nodes '*) cat "$FOLDER/nodes" ;;
 *' get pods -n '*) grep '^P|shop' "$FOLDER/counted" ;;
 *' get pods '*) ;;
@@ -111,6 +112,36 @@ def test_a_node_that_was_opened_meanwhile(tmp_path: Path) -> None:
     assert (code, words) == (1, "stopped: node old is not cordoned any more; plan again: planner again\n")
     code, words, _ = run_part(tmp_path, "finish", failing="get nodes")
     assert (code, words) == (0, "done: 1 node is empty, and cordoned\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "told"),
+    [
+        (
+            """The pods "web-1" is invalid: : ValidatingAdmissionPolicy 'deny' denied request: not today""",
+            1,
+            "stopped: shop/web-1 was not evicted: The pods",
+        ),
+        ('Error from server (Forbidden): pods "web-1" is forbidden: by us', 1, "stopped: shop/web-1"),
+        (
+            'Error from server (Forbidden): pods "web-1" is forbidden: unable to create new content in '
+            "namespace shop because it is being terminated",
+            0,
+            "",
+        ),
+        ("Error from server (TooManyRequests): budget", 0, "shop/web-1 cannot go yet: Error from server"),
+    ],
+)
+def test_an_eviction_that_is_refused(tmp_path: Path, answer: str, code: int, told: str) -> None:
+    """A policy's denial was asked for again for ten minutes, and a dry run said that the pod would go.
+
+    In a namespace that is deleted no pod is evicted: each goes by itself, which ended the script.
+    """
+    (tmp_path / "answer").write_text(answer)
+    ended, words, _ = run_part(tmp_path, "evict shop web-1 u1 || :")
+    assert ended == code
+    assert words.startswith(told)
+    assert bool(words) == bool(told)
 
 
 def _of_kind(name: str, kind: str, version: str) -> Object:

@@ -58,6 +58,9 @@ class Kubelets:
                 self._due[key] = time.monotonic() + _AGAIN
 
     def _end(self, pod: Manifest) -> None:
+        if pod["metadata"].get("finalizers"):
+            # The Job controller takes its finalizer off a pod that it replaces when it has failed.
+            self._api.try_to("PATCH", f"{_path(pod)}/status", {"status": {"phase": "Failed"}})
         only = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
         self._api.try_to("DELETE", _path(pod), only)
 

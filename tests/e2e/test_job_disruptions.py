@@ -43,16 +43,6 @@ def _condition(live: ControlPlane) -> str | None:
     return next((c["reason"] for c in _status(live).get("conditions", ()) if c["type"] == "Failed"), None)
 
 
-def _end(live: ControlPlane) -> int:
-    """What a kubelet says of pods that were told to stop, and have: they have failed."""
-    leaving = [pod for pod in live.get("pods") if "deletionTimestamp" in pod["metadata"]]
-    done = json.dumps({"status": {"phase": "Failed"}})
-    for pod in leaving:
-        words = ("pod", pod["metadata"]["name"], "-n", "default", "--subresource=status", "--type=merge")
-        live.run("kubectl", "patch", *words, "-p", done)
-    return len(leaving)
-
-
 def _plan(live: ControlPlane, *words: str) -> Manifest:
     ended = live.planner(*words, "-o", "json")
     assert ended.returncode in (0, 1), ended.stderr
@@ -97,10 +87,27 @@ def test_a_job_that_ignores_evictions(live: ControlPlane) -> None:
     assert len(_plan(live, "rebalance", "--jobs", "--soft")["steps"]) == 1
     (row,) = _plan(live, "drain", "a1")["jobs"]
     assert (row["outcome"], row.get("retriesLeft")) == ("KeepsRunning", None)
-    live.run("kubectl", "drain", "a1", "--timeout=3s")
-    wait_for("pods that end", lambda: _end(live) or None)
+    live.kubectl("drain", "a1")
     wait_for("pods on b1", lambda: per_zone(live, "sums") == {"b": 3} or None)
     assert (_status(live).get("failed", 0), _condition(live)) == (0, None)
+
+
+def test_a_job_that_replaces_failed_pods_alone(live: ControlPlane, tmp_path: Path) -> None:
+    """The drain waits until its pod has ended; then the Job makes another, on a node that is left."""
+    rules = {"rules": [_IGNORES]}
+    lingers = _job(1, podReplacementPolicy="Failed", backoffLimit=0, podFailurePolicy=rules)
+    lingers["spec"]["template"]["metadata"]["annotations"] = {"stand-in/linger": "2"}
+    lingers["spec"]["template"]["spec"] |= {
+        "terminationGracePeriodSeconds": 10,
+        "topologySpreadConstraints": [],
+    }
+    live.create(node("a1"), lingers)
+    live.at_rest(1)
+    live.create(node("b1"))
+    ended = carried_out(live, planned(live, tmp_path, "drain", "a1"))
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 1 node is empty, and cordoned")
+    assert {pod["spec"]["nodeName"] for pod in live.at_rest(1)} == {"b1"}
+    assert (_condition(live), _status(live).get("failed", 0)) == (None, 0)
 
 
 def test_ordered_ready_with_an_unready_first_pod(live: ControlPlane) -> None:

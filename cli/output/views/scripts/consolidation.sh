@@ -66,7 +66,7 @@ open_going() {
 put_back_more() {
     [ -n "$CLOSED" ] || return 0
     complain "the nodes that were to go are open again"
-    open_going GC 2>/dev/null || complain "still cordoned:$rest; start this again, or kubectl uncordon them"
+    patiently open_going GC 2>/dev/null || complain "still cordoned:$rest; start this again, or kubectl uncordon them"
 }
 
 # What a node still holds that does not go with it.
@@ -79,7 +79,7 @@ left_on() {
 
 # Sets EMPTY to the nodes that are cordoned and empty: all of the plan that are still there.
 verify_empty() {
-    known=$(read_going) || stop "nodes cannot be read"
+    known=$(patiently read_going) || stop "nodes cannot be read"
     EMPTY=''
     for node in $(planned_nodes G); do
         found=$(printf '%s\n' "$known" | awk -F'|' -v node="$node" '$1 == node { print "is" $2 }')
@@ -87,7 +87,7 @@ verify_empty() {
         [ "$found" = istrue ] || stop "node $node is not cordoned any more"
         EMPTY="$EMPTY$node
 "
-        found=$(left_on "$node") || stop "the pods of $node cannot be read"
+        found=$(patiently left_on "$node") || stop "the pods of $node cannot be read"
         [ -z "$found" ] || stop "$node still has $(first_of "$found" pod)"
     done
 }
@@ -128,7 +128,7 @@ main() {
     fi
     [ "$MOVES" -eq 0 ] || carry_out
     verify_empty
-    open_going C || stop "a node that stays could not be opened:$rest"
+    patiently open_going C || stop "a node that stays could not be opened:$rest"
     CLOSED=''
     say "done: empty and cordoned: $(one_line "$EMPTY")"
     [ -z "$DELETE" ] || for node in $EMPTY; do

@@ -219,10 +219,10 @@ put_back() {
     trap '' HUP INT TERM PIPE
     trap - EXIT
     [ -z "$DONE" ] || exit "$code"
-    open=$(marked_nodes 2>/dev/null) || complain "whether all nodes are open that were is not known: start this again"
+    open=$(patiently marked_nodes 2>/dev/null) || complain "whether all nodes are open that were is not known: start this again"
     for node in $open; do
         if read_pods "$node" 2>/dev/null && [ -z "$(assess | sed -n '/^here|/p;/^E|/p')" ]; then continue; fi
-        unmark "$node" '"spec":{"unschedulable":null},' 2>/dev/null ||
+        patiently unmark "$node" '"spec":{"unschedulable":null},' 2>/dev/null ||
             complain "$node is still cordoned: start this again, or kubectl uncordon $node"
     done
     exit "$code"

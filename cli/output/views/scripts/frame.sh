@@ -145,7 +145,8 @@ evict() {
         k_given create --raw "/api/v1/namespaces/$1/pods/$2/eviction" -f - 2>&1 >/dev/null) && return 0
     case $answer in
     *"(NotFound)"* | *"(Conflict)"*) return 1 ;; # the next look at the pods tells
-    *"(Forbidden)"* | *"(BadRequest)"* | *"(Invalid)"*) stop "$1/$2 was not evicted: $(one_line "$answer")" ;;
+    *"is being terminated"*) return 1 ;; # its namespace is deleted, and so is the pod, without any eviction
+    *"(Forbidden)"* | *"(BadRequest)"* | *"(Invalid)"* | *" is invalid: "*) stop "$1/$2 was not evicted: $(one_line "$answer")" ;;
     esac
     case $TOLD in
     *" $1/$2 "*) ;;
@@ -155,6 +156,16 @@ evict() {
         ;;
     esac
     return 1
+}
+
+# Tries again while the API server is away, for twenty seconds in all: COMMAND...
+PATIENCE=20
+patiently() {
+    until "$@"; do
+        [ "$PATIENCE" -gt 0 ] || return 1
+        PATIENCE=$((PATIENCE - 1))
+        sleep 1
+    done
 }
 
 # However it ends, put_back of the script has the last word.

@@ -230,7 +230,8 @@ stop_not_as_planned() {
     stop "$*"
 }
 
-# Tells what has landed, and takes the pins and cordons off that have done their work.
+# Tells what has landed, and takes the pins and cordons off that have done their work; false when that has to be
+# tried again.
 finish_landed() {
     while IFS='|' read -r state namespace _ _ _ _ _ new on _; do
         case $state in landed | done) announce "$namespace/$new" "$on" ;; esac
@@ -239,18 +240,22 @@ $STATE
 END
     while IFS='|' read -r namespace owner; do
         if [ -n "$owner" ] && ! is_under_way "$namespace" "$owner"; then
-            unpin "$namespace" "$owner" || stop "the pin of $owner in $namespace could not be taken off"
+            unpin "$namespace" "$owner" 2>/dev/null || {
+                TROUBLE="the pin of $owner in $namespace could not be taken off"
+                return 1
+            }
         fi
     done <<END
 $PINNED
 END
     if [ -n "$CORDONED" ] && ! printf '%s\n' "$STATE" | grep -q '^away|.*|cordon:[^|]*$'; then
-        open_nodes "$(next_cordon)" || stop "the cordon of $still could not be taken off"
+        open_nodes "$(next_cordon)" 2>/dev/null || TROUBLE="the cordon of $still could not be taken off"
         if [ -n "$OPENED" ]; then
             # shellcheck disable=SC2086 # names of nodes are words
             say "open again: $(few_nodes $OPENED)"
             sleep 1 # the node controller takes its taint off a moment later
         fi
+        [ -z "$still" ] || return 1
     fi
 }
 
@@ -352,8 +357,7 @@ hold_replacement() {
 carry_out() {
     waited=0 before='' TROUBLE='' due=''
     while :; do
-        if look_twice; then
-            finish_landed
+        if look_twice && finish_landed; then
             [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(not_as_planned)"
             if [ "$DONE" -eq "$MOVES" ]; then
                 await_gone "$(evicted_until "$WAVES")"
@@ -398,7 +402,7 @@ put_back() {
     while [ -n "$PINNED" ]; do
         item=${PINNED%%
 *}
-        if unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
+        if patiently unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
             let_go_of_waiting "${item%%|*}" "${item#*|}"
         else
             complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"
@@ -406,7 +410,7 @@ put_back() {
 }
         fi
     done
-    open_nodes 2>/dev/null || complain "still cordoned: $(one_line "$CORDONED"); start this again, or kubectl uncordon them"
+    patiently open_nodes 2>/dev/null || complain "still cordoned: $(one_line "$CORDONED"); start this again, or kubectl uncordon them"
     put_back_more
     exit "$code"
 }

@@ -200,7 +200,7 @@ release() {
     while [ -n "$PINNED" ]; do
         item=${PINNED%%
 *}
-        if unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
+        if patiently unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
             let_go_of_waiting "${item%%|*}" "${item#*|}"
         else
             complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"

@@ -148,7 +148,7 @@ put_back() {
             [ "$second" -eq 10 ] || sleep 1
         done
     fi
-    [ -z "$COSTS_SET" ] || restore_costs 2>/dev/null ||
+    [ -z "$COSTS_SET" ] || patiently restore_costs 2>/dev/null ||
         complain "deletion costs are not all as they were: start this again and they are put back"
     exit "$code"
 }
@@ -208,7 +208,7 @@ main() {
     SCALING=yes
     set_replicas
     await
-    restore_costs || stop "deletion costs could not be put back"
+    patiently restore_costs || stop "deletion costs could not be put back"
     COSTS_SET=''
     await_gone "$(rows G)"
     say "done: every pod that was to go has gone"

@@ -1,0 +1,126 @@
+"""What happens to a cluster in the middle of a script, which comes to its end all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.manifests import node, workload
+from tests.e2e.stories import carried_out, carried_out_until, evictions, left_behind, lopsided, planned
+from tests.e2e.test_rebalance import free, pinned_moves
+from tests.e2e.unsteady import Way, unsteady
+
+Gap = Callable[[Way], None]
+_GAPS: dict[str, Gap] = {
+    "refused": lambda way: way.refuse(4),
+    "no answer": lambda way: way.say_nothing(4),
+}
+_SLOWLY = {"stand-in/ready-after": "1"}
+
+
+@pytest.fixture(params=_GAPS)
+def gap(request: pytest.FixtureRequest) -> Gap:
+    """How the API server is away for a moment."""
+    return _GAPS[request.param]
+
+
+def _cordoned(live: ControlPlane) -> set[str]:
+    return {item["metadata"]["name"] for item in live.get("nodes") if item["spec"].get("unschedulable")}
+
+
+def test_a_drain_while_the_api_server_is_away(live: ControlPlane, tmp_path: Path, gap: Gap) -> None:
+    """It goes on, evicts what was planned and no more, and is done when all are ready elsewhere."""
+    live.create(node("a1"), node("a2"), workload("web", 4, annotations=_SLOWLY))
+    before = live.at_rest(4)
+    live.create(node("b1"))
+    script = planned(live, tmp_path, "drain", "a1", "a2")
+    with unsteady(live) as (away, way):
+        ended = carried_out_until(away, script, "evicted", lambda: gap(way))
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 2 nodes are empty, and cordoned")
+    assert (len(live.at_rest(4)), evictions(live, before), _cordoned(live)) == (4, 4, {"a1", "a2"})
+
+
+def test_moves_while_the_api_server_is_away(live: ControlPlane, tmp_path: Path, gap: Gap) -> None:
+    """Two moves were planned, and two are made."""
+    lopsided(live, annotations=_SLOWLY)
+    before = live.get("pods")
+    script = planned(live, tmp_path, "rebalance")
+    with unsteady(live) as (away, way):
+        ended = carried_out_until(away, script, "evicted", lambda: gap(way))
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 2 moves")
+    assert (len(live.at_rest(4)), evictions(live, before), left_behind(live)) == (4, 2, [])
+
+
+def test_a_pin_comes_off_although_the_api_server_is_away(
+    live: ControlPlane, tmp_path: Path, gap: Gap
+) -> None:
+    """The ReplicaSet stayed pinned and its Deployment paused until the script was started again."""
+    free(live)
+    before = live.get("pods")
+    script = pinned_moves(live, tmp_path)
+    with unsteady(live) as (away, way):
+        ended = carried_out_until(away, script, " has landed on ", lambda: gap(way))
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 2 moves")
+    assert (evictions(live, before), left_behind(live), len(live.get("replicasets"))) == (2, [], 1)
+
+
+@contextmanager
+def _halted(live: ControlPlane, program: str) -> Iterator[None]:
+    """A program of the control plane does nothing meanwhile."""
+    told = (live.kubeconfig.parent / "pids").read_text().split()
+    number = int(told[told.index(program) - 1])
+    os.kill(number, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(number, signal.SIGCONT)
+
+
+def test_a_drain_while_no_controller_is_at_work(live: ControlPlane, tmp_path: Path) -> None:
+    """All pods were evicted, wave by wave, and it was done: the status still said that all are ready."""
+    live.create(node("a1"), node("a2"), workload("web", 4))
+    before = live.at_rest(4)
+    live.create(node("b1"))
+    script = planned(live, tmp_path, "drain", "a1", "a2")
+    with _halted(live, "kube-controller-manager"):
+        ended = carried_out(live, script, TIMEOUT="4")
+    assert (ended.returncode, evictions(live, before)) == (1, 2)
+    assert "ReplicaSet/web-" in ended.stderr
+    assert " 2 of 4 ready; plan again" in ended.stderr
+    live.at_rest(4)
+    ended = carried_out(live, script)
+    assert (ended.returncode, evictions(live, before), _cordoned(live)) == (0, 4, {"a1", "a2"})
+
+
+def test_daemon_pods_on_a_node_that_is_lost(live: ControlPlane, tmp_path: Path) -> None:
+    """Its kubelet is gone in the middle of the drain: they never end, and are not waited for."""
+    agent = workload("agent", 0, kind="DaemonSet", annotations={"stand-in/linger": "600"})
+    del agent["spec"]["replicas"]
+    agent["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
+    live.create(node("a1"), node("a2"), agent, workload("web", 4, annotations=_SLOWLY))
+    live.at_rest(6)
+    live.create(node("b1"))
+    live.at_rest(7)
+    script = planned(live, tmp_path, "drain", "a1", "a2")
+
+    def lose() -> None:
+        away = {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}
+        live.kubectl("patch", "node", "a1", "--subresource=status", "-p", json.dumps(away))
+        live.kubectl("taint", "node", "a1", "node.kubernetes.io/unreachable:NoExecute")
+        live.kubectl("delete", "pods", "-l", "app=agent", "--field-selector=spec.nodeName=a1", "--wait=false")
+
+    ended = carried_out_until(live, script, "wave 2 of 2", lose)
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 2 nodes are empty, and cordoned")
+    left = {
+        item["metadata"]["labels"]["app"]
+        for item in live.get("pods")
+        if item["spec"]["nodeName"] in {"a1", "a2"}
+    }
+    assert (left, _cordoned(live)) == ({"agent"}, {"a1", "a2"})
