@@ -10,10 +10,31 @@ import pytest
 #: kubectl, as far as it is needed here: one cordoned node, and its pods where they can be read.
 _KUBECTL = """#!/bin/sh
 case "$*" in
-*' get nodes '*) echo 'n1|true|yes' ;;
+*' patch '*) exit 1 ;;
+*' get nodes '*) [ -n "$NODES" ] && echo "$NODES" || exit 1 ;;
 *' get pods '*) [ -n "$PODS" ] && printf "$PODS" || exit 1 ;;
 esac
 """
+
+
+_MARKED = "n1|true|yes"
+
+
+def run_part(folder: Path, ends: str, pods: str = "\\n", nodes: str = _MARKED) -> tuple[int, str]:
+    """Run some lines with all that a script of a consolidation has; the exit code and both streams.
+
+    An API server that does not answer has not done so for long: nothing waits for it.
+    """
+    parts = ("frame", "ending", "pins", "cordons", "moves", "consolidation")
+    texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
+    kubectl, script = folder / "kubectl", folder / "script.sh"
+    kubectl.write_text(_KUBECTL)
+    kubectl.chmod(0o755)
+    begins = "AGAIN='planner again' PLAN='G|n1' AWAY_SINCE=1"
+    script.write_text("\n".join(("set -u", *texts, begins, ends)))
+    environment = {**os.environ, "CONTEXT": "c", "KUBECTL": str(kubectl), "PODS": pods, "NODES": nodes}
+    ended = subprocess.run(["sh", str(script)], env=environment, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -29,13 +50,11 @@ def test_a_node_is_empty_only_where_its_pods_were_read(
     tmp_path: Path, pods: str, code: int, words: str
 ) -> None:
     """The list of its pods failed, and the node was said to be empty, with the command that deletes it."""
-    parts = ("frame", "ending", "pins", "cordons", "moves", "consolidation")
-    texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
-    kubectl, script = tmp_path / "kubectl", tmp_path / "script.sh"
-    kubectl.write_text(_KUBECTL)
-    kubectl.chmod(0o755)
-    ends = "AGAIN='planner again' PLAN='G|n1'; verify_empty; echo empty: $EMPTY"
-    script.write_text("\n".join(("set -u", *texts, ends)))
-    environment = {**os.environ, "CONTEXT": "c", "KUBECTL": str(kubectl), "PODS": pods}
-    ended = subprocess.run(["sh", str(script)], env=environment, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout + ended.stderr) == (code, f"{words}\n")
+    assert run_part(tmp_path, "verify_empty; echo empty: $EMPTY", pods) == (code, f"{words}\n")
+
+
+@pytest.mark.parametrize(("nodes", "which"), [(_MARKED, "n1"), ("", "some, which cannot be read now")])
+def test_nodes_that_stay_cordoned_are_not_said_to_be_open(tmp_path: Path, nodes: str, which: str) -> None:
+    """First they were said to be open again; where they could not be read the shell ended with an error."""
+    told = f"still cordoned: {which}; start this again, or kubectl uncordon them\n"
+    assert run_part(tmp_path, "CLOSED=yes; put_back_more", nodes=nodes) == (0, told)

@@ -52,6 +52,7 @@ left_marked() {
 # Opens the nodes of the plan that such a script has cordoned, and those that others left; true when all
 # are open: LETTERS
 open_going() {
+    rest=' some, which cannot be read now'
     known=$(read_going) || return 1 # left_marked needs it, too
     rest=''
     for node in $(planned_nodes "$1") $(left_marked); do
@@ -65,8 +66,11 @@ open_going() {
 
 put_back_more() {
     [ -n "$CLOSED" ] || return 0
-    complain "the nodes that were to go are open again"
-    patiently open_going GC 2>/dev/null || complain "still cordoned:$rest; start this again, or kubectl uncordon them"
+    if patiently open_going GC 2>/dev/null; then
+        complain "the nodes that were to go are open again"
+    else
+        complain "still cordoned:$rest; start this again, or kubectl uncordon them"
+    fi
 }
 
 # What a node still holds that does not go with it.

@@ -158,14 +158,16 @@ evict() {
     return 1
 }
 
-# Tries again while the API server is away, for twenty seconds in all: COMMAND...
-PATIENCE=20
+# Tries again while the API server is away, until it has been away for twenty seconds: COMMAND...
+AWAY_SINCE=''
 patiently() {
     until "$@"; do
-        [ "$PATIENCE" -gt 0 ] || return 1
-        PATIENCE=$((PATIENCE - 1))
+        clock=$(date +%s)
+        AWAY_SINCE=${AWAY_SINCE:-$clock}
+        [ "$((clock - AWAY_SINCE))" -lt 20 ] || return 1
         sleep 1
     done
+    AWAY_SINCE=''
 }
 
 # However it ends, put_back of the script has the last word.
