@@ -63,9 +63,11 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         # End as other tools do when `| head` has seen enough.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if sys.stdout is None:
-        # Closed by what started it. What is written goes nowhere, and no other file gets its number.
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open to the end
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Closed by what started it: nothing is read, what is written goes nowhere, and no other file
+            # gets its number.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What a locale has no sign for is printed as its number.

@@ -70,6 +70,14 @@ def test_closed_standard_output(broken: str) -> None:
     assert (ended.returncode, ended.stderr.count(b"error")) == (1, 0)
 
 
+@pytest.mark.parametrize(("stream", "path"), [("0<&-", "-"), ("2>&-", "nowhere"), ("0<&- 1>&- 2>&-", "-")])
+def test_other_closed_streams(stream: str, path: str) -> None:
+    """What went wrong: a standard input or error that is closed was an internal error, exit code 4."""
+    command = shlex.join([*PLANNER, "check", "-f", path])
+    ended = subprocess.run(["sh", "-c", f"{command} {stream}"], capture_output=True, cwd=ROOT, check=False)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+
+
 def test_a_pipe_has_no_colours(broken: str) -> None:
     """Neither the document nor the errors carry escape codes."""
     for arguments in (["check", "-f", broken], ["check", "-f", "nowhere"], ["--help"]):
