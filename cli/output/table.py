@@ -34,22 +34,28 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Words]], screen: Screen)
     """Lines of aligned columns, none wider than the screen, unless names are to stay whole.
 
     What is too wide is folded: first the last column, below itself if there is room, else below its
-    row; then the widest of the others.
+    row, unless it is its head alone that is long; then the widest of the others, where that cuts no word.
     """
     lines = [[harmless(text_of(cell)) for cell in row] for row in (heads, *rows)]
     tones: list[list[Tone]] = [["strong"] * len(heads), *([tone_of(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-    widths, below = _fitted(widths, screen.width, whole=screen.whole)
+    widths, below = _fitted(lines, widths, screen.width, whole=screen.whole)
     for number, (line, tone) in enumerate(zip(lines, tones, strict=True)):
         yield from _row(line, tone, widths, screen, below=below, head=not number)
 
 
-def _fitted(widths: list[int], width: int | None, *, whole: bool) -> tuple[list[int], bool]:
+def _fitted(
+    lines: Sequence[Sequence[str]], widths: list[int], width: int | None, *, whole: bool
+) -> tuple[list[int], bool]:
     """The columns' widths on a screen, and whether the last one goes below its row."""
     lead, last = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1), widths[-1]
     if width is None or lead + last <= width:
         return widths, False
     if lead + min(last, _NARROWEST) <= width:
+        return [*widths[:-1], width - lead], False
+    head = max(map(len, lines[0][-1].split()), default=0)
+    last = max(head, *(len(line[-1]) for line in lines[1:]), 0)
+    if last <= _SHORT and lead + last <= width:
         return [*widths[:-1], width - lead], False
     below = last > _SHORT
     if below and (whole or lead <= width):
@@ -57,12 +63,25 @@ def _fitted(widths: list[int], width: int | None, *, whole: bool) -> tuple[list[
     if whole:
         return widths, False
     room = width if below else width - last - len(_GAP)
-    return [*_narrowed(widths[:-1], room - len(_GAP) * (len(widths) - 2)), last], below
+    longest = [max(_longest_piece(line[column]) for line in lines) for column in range(len(widths) - 1)]
+    return [*_narrowed(widths[:-1], longest, room - len(_GAP) * (len(widths) - 2)), last], below
 
 
-def _narrowed(widths: list[int], room: int) -> list[int]:
-    """The widest columns made narrower until all have room."""
+def _longest_piece(text: str) -> int:
+    """How long the longest part is that is not cut after a sign."""
+    return max(map(len, _PIECES.findall(text)), default=0)
+
+
+def _narrowed(widths: list[int], longest: list[int], room: int) -> list[int]:
+    """The widest columns made narrower until all have room: as long as they can, those without a cut word."""
     found = list(widths)
+    while sum(found) > room:
+        wide = [
+            width if width > max(least, _LEAST) else 0 for width, least in zip(found, longest, strict=True)
+        ]
+        if not any(wide):
+            break
+        found[wide.index(max(wide))] -= 1
     while sum(found) > room and max(found, default=0) > _LEAST:
         found[found.index(max(found))] -= 1
     while sum(found) > room and max(found, default=0) > 1:

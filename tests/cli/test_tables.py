@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from cli.output.blocks import Cell
+from cli.output.page import Page
 from cli.output.screen import Screen
 from cli.output.table import JOINT, table
+from cli.output.views.rollout import ends_of
 from cli.output.views.verdict import reasons
+from planner.documents.rollout import RolloutEnd
 from tests import builders
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
@@ -164,6 +167,37 @@ def test_a_narrow_terminal_folds_it_below_the_row() -> None:
     lines = list(table(HEADS, [ROW], Screen(34)))
     assert lines[:2] == ["NAME", "web"]
     assert lines[2].startswith("    part 0, part 1")
+
+
+def test_ends_that_read_alike_are_told_once() -> None:
+    """What went wrong: `hostname 13 domains, 0 to 1 each (1 of 3)` was told twice, of other nodes each."""
+    hosts = [f"n{number:02}" for number in range(13)]
+    ends = [
+        RolloutEnd(
+            runs=runs, completes=True, domains={"kubernetes.io/hostname": dict.fromkeys(hosts, 0) | {on: 1}}
+        )
+        for on, runs in (("n00", 2), ("n01", 1))
+    ]
+    assert ends_of(ends, Page(Screen())).replace(JOINT, " ") == "hostname 13 domains, 0 to 1 each"
+    assert ends_of(ends, Page(Screen(), verbose=True)).count(" of 3)") == 2
+
+
+def test_a_long_head_does_not_send_a_number_below_its_row() -> None:
+    """What went wrong: beside long names of nodes the wave stood under the row, a number without a head."""
+    name = "ip-10-0-2-101.eu-central-1.compute.internal"
+    lines = list(table(("NODE", "EMPTY AFTER WAVE"), [(name, "7")], Screen(60)))
+    assert lines == [f"{'NODE':46}EMPTY AFTER", f"{'':46}WAVE", f"{name}   7"]
+
+
+def test_no_word_is_cut_while_another_column_can_give_way() -> None:
+    """What went wrong: the widest column gave way first, so that it said `ScheduleAnywa` and below it `y`."""
+    rows = [("shop-frontend", "Deployment/image-resizer", "ScheduleAnyway", "0 -> 1")]
+    assert list(table(("NAMESPACE", "WORKLOAD", "WHEN", "SKEW"), rows, Screen(50))) == [
+        "NAMESPACE    WORKLOAD      WHEN             SKEW",
+        "shop-        Deployment/   ScheduleAnyway   0 -> 1",
+        "frontend     image-",
+        "             resizer",
+    ]
 
 
 def test_colours_take_no_room() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
@@ -84,8 +85,10 @@ def _least_ready(row: WorkloadRollout) -> str:
 
 def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:
     """`zone a 2, b 1 (19 of 21); ...`."""
-    runs = sum(end.runs for end in ends)
-    parts = [_end(end, runs if len(ends) > 1 else 0, page) for end in ends]
+    texts: Counter[str] = Counter()
+    for end in ends:
+        texts[_end(end, page)] += end.runs
+    parts = [_of_runs(text, runs, texts.total()) for text, runs in texts.most_common()]
     lengths = accumulate(map(len, parts))
     shown = len(parts) if page.everything else max(1, sum(length <= _MOST_LETTERS for length in lengths))
     if shown < len(parts):
@@ -93,10 +96,14 @@ def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:
     return "; ".join(parts)
 
 
-def _end(end: RolloutEnd, runs: int, page: Page) -> str:
-    keys = [f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items()]
-    text = f"{' / '.join(keys)}{f' ({end.runs} of {runs})' if runs else ''}"
-    return text.replace(" ", JOINT) if len(text) < _PART else text
+def _end(end: RolloutEnd, page: Page) -> str:
+    return " / ".join(f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items())
+
+
+def _of_runs(text: str, runs: int, of: int) -> str:
+    """The end with the number of runs that end so, where others end in another way."""
+    told = text if runs == of else f"{text} ({runs} of {of})"
+    return told.replace(" ", JOINT) if len(told) < _PART else told
 
 
 def _domains(pods: Mapping[str, int], page: Page) -> str:

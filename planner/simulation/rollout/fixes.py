@@ -6,7 +6,7 @@ there is no room for it), and what `explain` finds for the pod that waits, made 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,6 +89,7 @@ def _trials(
     for owner in prepared.workloads:
         if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck | broken:
             yield from _own(cluster, manifests, owner)
+    yield from _together(cluster, manifests, prepared.workloads, broken)
     for place, owner in enumerate(prepared.workloads):
         if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck:
             yield from _explained(cluster, manifests, prepared, _stopped(draws, place), place)
@@ -101,21 +102,44 @@ def _stopped(draws: Sequence[Ended], place: int) -> Ended:
 
 def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Trial]:
     """What is the matter with rollouts themselves."""
-    if not isinstance(owner, Deployment) or owner.spec.template is None or owner.spec.template.spec is None:
-        return
-    spec = owner.spec.template.spec
-    counted = [item for item in spec.topology_spread_constraints if _counts_old_pods(item)]
-    if counted:
-        keys = ", ".join(dict.fromkeys(item.topology_key for item in counted))
-        change = _change(owner, _by_revision(spec), f"count only pods of one revision over {keys}")
-        yield Trial(cluster, _with_spec(manifests, owner, _by_revision), Fix(changes=(change,), node=""))
-    if owner.spec.strategy.type == "RollingUpdate":
+    counted = _counting_one_revision(owner)
+    if counted is not None:
+        yield Trial(cluster, _with_spec(manifests, owner, _by_revision), Fix(changes=(counted,), node=""))
+    if isinstance(owner, Deployment) and owner.spec.strategy.type == "RollingUpdate":
         calm = UpdateStrategy.model_validate({"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
         patch = {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
         text = "let an old pod go before its replacement comes: maxSurge 0, maxUnavailable 1"
         change = _told(owner, "strategy", text, patch)
         changed = owner.changed("spec", strategy=calm)
         yield Trial(cluster, with_workload(manifests, changed), Fix(changes=(change,), node=""))
+
+
+def _together(
+    cluster: Cluster, manifests: Snapshot, workloads: Sequence[Rolling], broken: Set[tuple[str, str]]
+) -> Iterator[Trial]:
+    """All that end more broken count pods of one revision: one change does not repair several workloads."""
+    changed, changes = manifests, []
+    for owner in workloads:
+        change = _counting_one_revision(owner)
+        if change is not None and (owner.namespace, change.target) in broken:
+            changed = _with_spec(changed, owner, _by_revision)
+            changes.append(change.model_copy(update={"summary": f"{change.summary} in {change.target}"}))
+    if len(changes) > 1:
+        yield Trial(cluster, changed, Fix(changes=tuple(changes), node=""))
+
+
+def _counting_one_revision(owner: Rolling) -> FixChange | None:
+    """What makes hard constraints count pods of one revision; None where none counts others."""
+    if not isinstance(owner, Deployment) or owner.spec.template is None or owner.spec.template.spec is None:
+        return None
+    spec = owner.spec.template.spec
+    counted = [item.topology_key for item in spec.topology_spread_constraints if _counts_old_pods(item)]
+    keys = ", ".join(dict.fromkeys(counted))
+    return (
+        _change(owner, _by_revision(spec), f"count only pods of one revision over {keys}")
+        if counted
+        else None
+    )
 
 
 def _counts_old_pods(constraint: TopologySpreadConstraint) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,6 +54,32 @@ def test_105661_a_rollout_of_right_decisions_ends_lopsided() -> None:
     mended = web(6, cpu="200m", constraints=[{**spread(app="web"), **BY_REVISION}])
     level = rollout(before, manifests(mended), replays=tries(25))
     assert set(sizes(level, ZONE)) == {(2, 2, 2)}
+
+
+def test_several_workloads_that_end_lopsided_are_repaired_together() -> None:
+    """What went wrong: each change was tried alone, and nothing was said to help two restarts of a kind."""
+    places = ["a1", "b1", "c1", "a2", "b2", "c2"]
+    web_runs = running(web(6), places)
+    both = [*web_runs, *_as_api(web_runs)]
+    cluster = Cluster.from_objects([*zones("aabbcc"), *both])
+    deployments = [web(6), *_as_api([web(6)])]
+    found = rollout(cluster, manifests(*deployments), restart=True, replays=tries(25))
+    assert {row.workload for row in found.broken} == {"Deployment/web", "Deployment/api"}
+    (fix,) = found.fixes
+    assert [change.target for change in fix.changes] == ["Deployment/web", "Deployment/api"]
+    constraints = [{**spread(app="web"), **BY_REVISION}]
+    mended = [web(6, constraints=constraints), *_as_api([web(6, constraints=constraints)])]
+    level = rollout(cluster, manifests(*mended), restart=True, replays=tries(25))
+    assert level.replays.held == level.replays.runs
+
+
+def _as_api(objects: list[Object]) -> list[Object]:
+    """The same objects for a second workload, `api`."""
+    text = json.dumps(objects).replace("web", "api")
+    for uid in ('"owner"', '"set"', '"00000000-'):
+        text = text.replace(uid, f'"1{uid[1:]}')
+    found: list[Object] = json.loads(text)
+    return found
 
 
 def test_121284_all_three_in_one_zone() -> None:
