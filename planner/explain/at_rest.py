@@ -22,6 +22,9 @@ from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
 
+#: By template the number of changes when a pod of it was refused last, and that pod.
+_Asked = dict[int, tuple[int, int]]
+
 
 class AtRest:
     """A cluster at rest: where the pods are, which are left and which preemption evicted, and why."""
@@ -46,7 +49,7 @@ class AtRest:
         self._run()
 
     def _run(self) -> None:
-        asked: dict[int, int] = {}
+        asked: _Asked = {}
         for decision in self.scheduler.run():
             self._take(decision, asked)
         for _ in range(self.effort.rounds_to_rest):
@@ -56,14 +59,16 @@ class AtRest:
             if self._changes == before:
                 break
 
-    def _take(self, decision: SchedulingDecision, asked: dict[int, int]) -> None:
+    def _take(self, decision: SchedulingDecision, asked: _Asked) -> None:
         pod, node = decision.pod, decision.node
         self._evicted(decision)
         if decision.message:
             self.messages[pod] = decision.message
         if node is None:
             self.left.append(pod)
-            asked[int(self.problem.template_of[pod])] = self._changes
+            # What holds back one pod, as a quota does, says nothing about others like it.
+            if not self.problem.held_back(pod):
+                asked[int(self.problem.template_of[pod])] = self._changes, pod
         else:
             self._placed(pod, node)
 
@@ -76,16 +81,20 @@ class AtRest:
         if self.problem.pods[pod].spec.volumes:
             self._claiming.append((pod, node))
 
-    def _retry(self, pod: int, asked: dict[int, int]) -> None:
+    def _retry(self, pod: int, asked: _Asked) -> None:
         """Try a pod once more, unless nothing has happened since one like it was refused."""
         template = int(self.problem.template_of[pod])
-        if asked.get(template) == self._changes:
+        changes, alike = asked.get(template, (-1, pod))
+        if changes == self._changes:
+            # The line of that one holds for this one, too, unless a nomination of its own makes a difference.
+            if self.problem.pods[pod].status.nominated_node_name is None:
+                self.messages[pod] = self.messages[alike]
             return
         decision = self.scheduler.decide(pod)
         self._evicted(decision)
         if decision.node is None:
             self.messages[pod] = decision.message
-            asked[template] = self._changes
+            asked[template] = self._changes, pod
         else:
             self.left.remove(pod)
             self.late[pod] = decision.node

@@ -143,6 +143,22 @@ def test_pods_alike_are_explained_once() -> None:
     assert (found.pod, found.alike) == ("default/web-0", ("default/web-1", "default/web-2"))
 
 
+def test_pods_alike_are_told_what_the_last_of_them_was() -> None:
+    """The first had the line from before another pod was placed, which disagreed with its own table."""
+    big: Object = {"app": "big", "cpu": "2", "apart": [term(HOST, "web")]}
+    objects = [
+        node("a"),
+        pod("web", on="a", app="web"),
+        pod("big-1", **big),
+        pod("small", cpu="3"),
+        pod("big-2", **big),
+    ]
+    found = only(*objects)
+    assert (found.pod, found.alike) == ("default/big-1", ("default/big-2",))
+    assert found.message.startswith("0/1 nodes are available: 1 Insufficient cpu. ")
+    assert found.nodes[0].reasons == ("Insufficient cpu",)
+
+
 def test_what_nothing_helps_is_said_to_be_so() -> None:
     """A claim whose volume is lost cannot be mended here: everything else was tried."""
     lost = {**claim("lost", volume="gone"), "status": {"phase": "Lost"}}
