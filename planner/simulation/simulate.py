@@ -21,6 +21,7 @@ from planner.scheduler.profile import profiles_of, unmodelled
 from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 from planner.simulation.rollout import rollout
 from planner.simulation.rollout.replaced import taken_apart
+from planner.simulation.tried_again import tried_again
 
 #: Told how many pods are decided, of how many.
 Progress = Callable[[int, int], None]
@@ -51,10 +52,12 @@ def simulate(
     spread_before = {found.identity: found for found in before}
     owners, contradicted = spread_counts.Owners(cluster), contradictions(problem)
     total = len(scheduler.queue)
-    decisions = []
+    decisions, left = [], []
     with old_left_alone():
         for number, decision in enumerate(scheduler.run(), start=1):
             decisions.append(_decision(problem, owners, decision))
+            if decision.node is None and decision.nominated is None:
+                left.append(decision.pod)
             if progress is not None:
                 progress(number, total)
     after = spread_counts.take(problem, scheduler.state)
@@ -70,6 +73,7 @@ def simulate(
             *remarks(problem),
             *_drawn(scheduler, seed, preemption),
             *notes_of(contradicted),
+            *tried_again(scheduler, left),
         ),
         verbose=verbose,
     )

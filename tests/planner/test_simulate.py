@@ -6,7 +6,20 @@ from hypothesis import given
 
 from models import Cluster
 from planner import simulate
-from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, scheduler, service, spread, workload
+from tests.builders import (
+    HOST,
+    SOFT,
+    ZONE,
+    Object,
+    cluster,
+    node,
+    pod,
+    scheduler,
+    service,
+    spread,
+    term,
+    workload,
+)
 from tests.strategies import clusters, relaxed
 
 WEB = workload("ReplicaSet", "web")
@@ -33,6 +46,18 @@ def test_the_fields_of_the_document() -> None:
         "no new claims to deallocate, "
         "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
+
+
+def test_a_pod_that_a_later_one_lets_in_is_told() -> None:
+    """What went wrong: cache goes where db is, and was said to stay pending; the real one tries it again."""
+    near = pod("cache", near=[term(ZONE, app="db")])
+    found = simulate(cluster(*MACHINES, near, pod("db", app="db"), pod("big", cpu="9")))
+    assert [decision.node is None for decision in found.decisions] == [True, False, True]
+    assert found.notes == (
+        "default/cache, which stays pending at the first try, gets a node when kube-scheduler tries it "
+        "again, after pods that came later in the queue",
+    )
+    assert not simulate(cluster(*MACHINES, near, pod("big", cpu="9"))).notes
 
 
 def test_verbose_tells_every_node() -> None:
