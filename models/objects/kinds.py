@@ -90,3 +90,8 @@ def is_known(api_version: str, kind: str) -> bool:
     """Whether the planner reads this kind; a missing apiVersion is taken as the usual one."""
     group = api_version.rpartition("/")[0]
     return kind in MODELS and (not api_version or group in _GROUPS_OF[kind])
+
+
+def skipped_kind(api_version: str, kind: str) -> str:
+    """What is not read, by name: with its apiVersion where the planner reads this kind in another group."""
+    return f"{kind} ({api_version})" if kind in MODELS else kind

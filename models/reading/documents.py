@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from models.errors import InputError
 from models.objects.base import KubeObject, NamespacedObject
-from models.objects.kinds import is_known
+from models.objects.kinds import is_known, skipped_kind
 from models.reading.json_split import find_items, read_items
 from models.reading.object_heads import ObjectHead, read_head
 from models.reading.parsing import parse
@@ -69,7 +69,7 @@ class ManifestDocument:
 
     def _accept(self, text: bytes, found: KubeObject) -> None:
         if not is_known(found.api_version, found.kind):
-            self.skipped[found.kind] += 1
+            self.skipped[skipped_kind(found.api_version, found.kind)] += 1
         elif not found.is_named:
             self._complain(self._head(text), "metadata.name: is required")
         else:
@@ -102,7 +102,7 @@ class ManifestDocument:
         if head.is_list:
             self._complain(head, "a List inside a List is not understood")
         elif head.kind and not head.known:
-            self.skipped[head.kind] += 1
+            self.skipped[skipped_kind(head.api_version, head.kind)] += 1
         else:
             for location, what in problems_in(error):
                 inside = location[1:] if location[:1] == (head.kind,) else location

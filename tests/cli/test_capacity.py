@@ -42,6 +42,36 @@ def test_one_workload_in_kubectls_words(planner: Planner, snapshot: str) -> None
     assert "api" not in ended.out
 
 
+def test_the_line_is_told_as_elsewhere(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: one long paragraph, of autoscalers without a word about whose pods wait."""
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 90},
+    }
+    path = write(tmp_path / "c.json", node("a1", "a"), deployment("web", 2), scaler)
+    out = planner("capacity", "--autoscalers", "-f", path).out
+    lead = next(line for line in out.splitlines() if "stay pending" in line)
+    assert lead.endswith(" pods of Deployment/web in shop stay pending:")
+    assert out.count("\n  0/1 nodes are available:\n    1  ") == 2
+
+
+def test_a_replica_that_would_evict_others(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: `Preemption` was all that was said of a replica that gets a node."""
+    low = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "low"},
+        "value": -1,
+    }
+    filler = pod("filler", on="a1", cpu="4")
+    filler["spec"]["priority"], filler["spec"]["priorityClassName"] = -1, "low"
+    path = write(tmp_path / "c.json", low, node("a1", "a"), filler, deployment("web", 0))
+    out = planner("capacity", "-f", path).out
+    assert out.endswith("\n  it would get a node by evicting pods of a lower priority\n")
+
+
 def test_the_document(planner: Planner, snapshot: str) -> None:
     """JSON validates against the class, with bounds where they were asked for."""
     found = json.loads(planner("capacity", "-f", snapshot, "--best", "-o", "json").out)

@@ -96,11 +96,15 @@ def test_folders(tmp_path: Path) -> None:
 
 
 def test_unknown_kinds_are_counted_in_one_note() -> None:
-    """Also a Service of another API group is an unknown kind, whatever it looks like."""
+    """Also a Service of another API group is an unknown kind, whatever it looks like.
+
+    What went wrong: it was called Service, as a Deployment of extensions/v1beta1 was called Deployment, which
+    are kinds that are read; it is the group that is not.
+    """
     other = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "a"}}
     strange = other | {"spec": {"selector": 4}}
     cluster = Cluster.from_objects([SECRET, SECRET, other, strange, node("n1")])
-    assert cluster.notes == ("skipped 4 objects of kinds Secret, Service",)
+    assert cluster.notes == ("skipped 4 objects of kinds Secret, Service (serving.knative.dev/v1)",)
     assert cluster.services == ()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
 from cli.output.page import Page, counted
 from cli.output.views.names import workload_line
+from cli.output.views.verdict import told
 from planner.documents.capacity import AutoscalerCapacity, Capacity, WorkloadCapacity
 
 #: Of more workloads the lines of the scheduler are left out; so many lines about autoscalers.
@@ -22,11 +23,11 @@ def sections(document: Capacity, page: Page) -> Iterator[Section]:
     heads = ("NAMESPACE", "WORKLOAD", "REPLICAS", "MORE", *_columns(document), "LIMITED BY")
     rows = rows_of([_row(document, row) for row in document.workloads])
     yield section("Workloads", Table(heads, rows, noun="workload", most=most))
-    told = document.workloads if page.everything or len(document.workloads) <= _MOST_TOLD else ()
-    for row in told:
+    explained = document.workloads if page.everything or len(document.workloads) <= _MOST_TOLD else ()
+    for row in explained:
         if row.message:
             lead = Sentence(f"Replica {row.replicas + row.more + 1} of {row.workload} in {row.namespace}:")
-            yield section("", lead, Sentence(f"  {row.message}"))
+            yield section("", lead, told(row.message), *_evicting(row.limited_by))
     yield from _sets(document)
     yield from _autoscalers(document)
 
@@ -98,7 +99,13 @@ def _sets(document: Capacity) -> Iterator[Section]:
     found = document.sets
     if found is not None and found.message:
         lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node ({', '.join(found.limited_by)}):")
-        yield section("", lead, Sentence(f"  {found.message}"))
+        yield section("", lead, told(found.message), *_evicting(found.limited_by))
+
+
+def _evicting(limited_by: Sequence[str]) -> Iterator[Sentence]:
+    """That the next one gets a node, but not without evicting others."""
+    if "Preemption" in limited_by:
+        yield Sentence("it would get a node by evicting pods of a lower priority", indent=2)
 
 
 def _autoscalers(document: Capacity) -> Iterator[Section]:
@@ -106,8 +113,12 @@ def _autoscalers(document: Capacity) -> Iterator[Section]:
     heads = ("NAMESPACE", "AUTOSCALER", "WORKLOAD", "MAXIMUM", "PENDING", "ALONE", *without)
     rows = rows_of([_scaler(row) for row in document.autoscalers])
     yield section("All autoscalers at their maximum", Table(heads, rows, noun="autoscaler"))
-    messages = dict.fromkeys(row.message for row in document.autoscalers if row.message)
-    yield section("", *(Sentence(message) for message in [*messages][:_MOST_LINES]))
+    waiting = {row.message: row for row in reversed(document.autoscalers) if row.message}
+    for message, row in [*reversed(waiting.items())][:_MOST_LINES]:
+        stay = "stays" if row.pending == 1 else "stay"
+        pods = f"{counted(row.pending, 'pod')} of {row.workload} in {row.namespace}"
+        lead = Sentence(f"{pods} {stay} pending:")
+        yield section("", lead, told(message))
 
 
 def _scaler(row: AutoscalerCapacity) -> list[Words]:
