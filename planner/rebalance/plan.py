@@ -175,7 +175,13 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         gc.collect()
 
     again = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, clock=whole, jobs=jobs)
-    options = {"max_moves": max_moves, "max_unavailable": max_unavailable, "soft": soft, "choice": choice}
+    options = {
+        "max_moves": max_moves,
+        "max_unavailable": max_unavailable,
+        "evict_only": evict_only,
+        "soft": soft,
+        "choice": choice,
+    }
     shown, left = best.waves[:first_waves], UnscheduledMoves(task, planned.reported)
     points = [*_curve(task, len(planned.found.moves))] if curve else []
     return document(
@@ -199,7 +205,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *one_by_one(misjudged),
             *later_waves(best.waves, shown),
             *_beyond_reach(points, best.excess[0]),
-            *(what_would_help(task, best, again) if explain and best.excess[0] else ()),
+            *(
+                what_would_help(task, best, partial(again, cordon=cordon, **options))
+                if explain and best.excess[0]
+                else ()
+            ),
         ),
     ).cut_while(meter.cut or task.wave_meter.cut)
 

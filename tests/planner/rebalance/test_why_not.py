@@ -1,6 +1,10 @@
 """Why constraints stay broken: volumes, room, budgets, affinity, owners; and the effect of one more node."""
 
+import pytest
+
+from models.objects.selectors import LabelSelector
 from planner import rebalance
+from planner.rebalance.plan import MoveScope
 from tests.builders import Object, budget, claim, cluster, node, pod, service, spread, volume
 from tests.planner.rebalance.test_recordings import wrong_in
 from tests.planner.simulation.rollout.running import running, web
@@ -45,6 +49,32 @@ def test_one_more_node_leaves_what_is_said() -> None:
     given = cluster(node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="500m"), added, *pods)
     plan = rebalance(given)
     assert (len(plan.steps), plan.after.hard_excess, wrong_in(given, plan)) == (1, 1, [])
+
+
+ONLY_WEB = MoveScope(selector=LabelSelector(match_labels={"app": "web"}))
+ALL_BUT_WEB = MoveScope(excluded=frozenset({"default ReplicaSet/web"}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, "a plan of 4 moves leaves 0 pods too many"),
+        ({"max_moves": 1}, "a plan of 1 move leaves 4 pods too many"),
+        ({"choice": ONLY_WEB}, "a plan of 2 moves leaves 0 pods too many"),
+        ({"choice": ALL_BUT_WEB}, "a plan of 2 moves leaves 0 pods too many"),
+    ],
+)
+def test_one_more_node_is_tried_with_the_same_options(asked: Object, told: str) -> None:
+    """The other plan took more moves than allowed, and moved and counted what had been left out."""
+    replicas = [
+        pod(f"{app}{n}", "n0", app=app, owner=f"ReplicaSet/{app}", cpu="1", spread=[spread(app=app)])
+        for app in ("web", "api")
+        for n in range(4)
+    ]
+    full = pod("full", "n1", cpu="4", owner="Job/full")
+    given = cluster(node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="4"), full, *replicas)
+    found = [note for note in rebalance(given, **asked).notes if "one more node" in note]
+    assert found == [f"with one more node like n1, {told}"]
 
 
 def test_volumes_hold_pods_in_their_zone() -> None:
