@@ -189,10 +189,10 @@ main() {
     look || refuse "the pods cannot be read: $TROUBLE"
     look_at_workloads
     if [ -n "$TO_SCALE" ]; then
-        wrong=$(printf '%s\n' "$LOST" "$GONE" | sed '/^$/d')
+        wrong=$(printf '%s\n' "$LOST" "$GONE" | sed '/^$/d; s/$/ is not there any more/')
         # Pods of a workload that has been scaled are rightly gone.
         if [ "$TO_SCALE" = "$(rows W)
-" ] && [ -n "$wrong" ]; then stop "$(first_of "$wrong" pod) is not there any more; nothing was changed"; fi
+" ] && [ -n "$wrong" ]; then stop "$(first_of "$wrong" pod); nothing was changed"; fi
         check_nodes
     fi
     if [ -n "$DRY_RUN" ]; then
