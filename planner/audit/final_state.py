@@ -16,7 +16,7 @@ from planner.constraints import OF_NODES, Filter, Violation
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.constraints.volumes import NodeVolumeLimits
+from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -73,10 +73,16 @@ class _Asked:
         return kind not in self._off[self.name(template)]
 
     def filters(self, state: State) -> Mapping[str, tuple[Filter, ...]]:
-        """By scheduler name the filters about what nodes have, and that of affinity where it is asked."""
+        """By scheduler name the filters about what nodes have, and that of affinity where it is asked.
+
+        Volumes that nodes attach are counted once for all pods.
+        """
         return {
             name: make_filters(
-                [*OF_NODES, *({InterPodAffinity} - {*self._off[name]})], config, self._problem, state
+                [*(OF_NODES - {NodeVolumeLimits}), *({InterPodAffinity} - {*self._off[name]})],
+                config,
+                self._problem,
+                state,
             )
             for name, config in self._configs.items()
         }
@@ -105,6 +111,10 @@ def _accepted(state: State, template: Template, pods: Codes, filters: Iterable[F
                 accepted = not family.is_overcommitted(template, nodes)
             case InterPodAffinity():
                 accepted = bool(family.accepts_again(template, nodes).all())
+            case VolumeBinding():
+                accepted = not family.concerns(template) or family.reaches(template, nodes)
+            case VolumeRestrictions() if not family.is_exclusive(template):
+                accepted = True
             case _:
                 accepted = not family.concerns(template) or all(
                     _accepts_again(state, family, pod) for pod in pods.tolist()

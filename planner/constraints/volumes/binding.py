@@ -16,7 +16,7 @@ import numpy as np
 
 from models.objects.storage import PersistentVolumeClaim
 from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
-from planner.problem.nodes import ALL, Ints, Mask, Where
+from planner.problem.nodes import ALL, Codes, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.problem.volume_claims import Claims, ClaimUse, claims_of
@@ -155,6 +155,14 @@ class VolumeBinding(Filter):
         unseen = {4: _UNSEEN} if self.state.claims.volumes_unseen else {}
         told = (text for bit, text in (_REASONS | unseen).items() if code & bit)
         return Verdict(tuple(told), unresolvable=True)
+
+    def reaches(self, template: Template, nodes: Codes) -> bool:
+        """Whether each claim of a template can be used, and all of these nodes reach the bound ones."""
+        volumes = (self.state.claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template))
+        return self.refusal(template) is None and all(
+            volume is not None and bool(self.state.claims.reachable(volume)[nodes].all())
+            for volume in volumes
+        )
 
     def violations(self) -> Iterator[Violation]:
         """Pods on nodes that their bound volumes cannot be reached from."""

@@ -73,6 +73,10 @@ class VolumeRestrictions(Filter):
             codes[codes == 0] = _CLAIM_TAKEN
         return codes
 
+    def is_exclusive(self, template: Template) -> bool:
+        """Whether a disk or a claim of a template may keep other pods away."""
+        return bool(self._disks[template.index]) or any(True for _ in self._exclusive(template))
+
     def wants_pods(self, template: Template) -> bool:
         return False
 
