@@ -157,11 +157,13 @@ class VolumeBinding(Filter):
         return Verdict(tuple(told), unresolvable=True)
 
     def reaches(self, template: Template, nodes: Codes) -> bool:
-        """Whether each claim of a template can be used, and all of these nodes reach the bound ones."""
-        volumes = (self.state.claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template))
-        return self.refusal(template) is None and all(
-            volume is not None and bool(self.state.claims.reachable(volume)[nodes].all())
-            for volume in volumes
+        """Whether all of these nodes reach a volume for each claim of a template, bound or waiting."""
+        claims = self.state.claims
+        volumes = [claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template)]
+        return (
+            self.refusal(template) is None
+            and all(found is not None and bool(claims.reachable(found)[nodes].all()) for found in volumes)
+            and (not claims.unbound(template.pod) or bool(claims.fits(template.pod)[nodes].all()))
         )
 
     def violations(self) -> Iterator[Violation]:

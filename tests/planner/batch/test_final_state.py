@@ -27,6 +27,7 @@ from tests.builders import (
     profile,
     scheduler,
     spread,
+    storage_class,
     term,
     volume,
 )
@@ -213,3 +214,15 @@ def test_shared_volumes_are_counted_once_and_not_never() -> None:
     plan = solve(found, final_state=True)
     assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (0, "Optimal", True)
     assert not stands(Problem(found), np.array([0, 0]))
+
+
+def test_a_waiting_claim_without_a_volume_is_no_final_state() -> None:
+    """What went wrong: a sequence stood though no node reaches a volume, which its profile does not ask."""
+    local = storage_class("local", volumeBindingMode="WaitForFirstConsumer")
+    waits = claim("c", storageClassName="local")
+    found = cluster(
+        node("n1"), local, waits, pod("a", claims=["c"], **_FREE), _without("VolumeBinding", "free")
+    )
+    plan = solve(found)
+    assert (len(plan.steps), plan.verdicts.final_state) == (1, False)
+    assert len(solve(found, final_state=True).steps) == 0
