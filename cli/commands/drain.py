@@ -85,8 +85,11 @@ def drain(
     from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.page import counted
     from cli.output.views.scripts import drain as script
+    from models import InputError
     from planner.simulation.drain import drain as play
 
+    if not nodes and selector is None:
+        raise InputError(["no node is named: by NAME, KEY=VALUE or -l SELECTOR (--help shows how)"])
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
     with searching(f"a way to drain {counted(len(chosen), 'node')}") as (_, stop_requested):

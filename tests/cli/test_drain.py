@@ -30,6 +30,13 @@ def test_who_comes_back_is_told_and_known_to_the_script(planner: Planner, tmp_pa
     assert "    returns default ReplicaSet/agent\n" in script.out
 
 
+def test_no_node_is_named(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: `there is no node to drain` was said of a cluster full of nodes."""
+    ended = planner("drain", "-f", write(tmp_path / "c.json", node("a1")))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: no node is named: by NAME, KEY=VALUE or -l SELECTOR (--help shows how)\n"
+
+
 @pytest.mark.long
 def test_a_drain_without_an_end_is_1(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: a recorded cluster was drained without an end, as its pods evict each other in turn.
