@@ -44,6 +44,8 @@ def document(  # noqa: PLR0913 - what a plan consists of
     """The plan; no plan costs less than `least_cost`, nor makes fewer than `least_moves` at that cost."""
     trial, removable, prices = emptied.trial, setting.removable, setting.prices
     before, after = before_and_after(trial, emptied.waves)
+    # Above the nodes that go are cordoned already: constraints that honour taints count them no more.
+    as_it_stands, _ = before_and_after(setting.trial, ())
     measured = [
         Measured("cost", removable.cost(emptied.removed), largest=False),
         Measured("moves", emptied.moves, largest=False),
@@ -75,7 +77,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         cordoned_meanwhile=tuple(_cordoned_meanwhile(emptied)),
         steps=tuple(steps(trial, emptied.waves, reasons)),
         frontier=tuple(frontier),
-        before=before.balance,
+        before=as_it_stands.balance,
         after=after.balance,
         spread=tuple(changes(before, after)),
         domains_lost=tuple(_lost_domains(trial, emptied.removed)),

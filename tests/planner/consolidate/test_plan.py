@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from models import Cluster, InputError
-from planner import consolidate, simulate
+from planner import check, consolidate, simulate
 from planner.consolidate.emptying import in_the_end
 from planner.consolidate.removable import NodeChoice
 from planner.documents.consolidation import ConsolidationPlan
@@ -327,3 +327,13 @@ def test_nothing_is_said_of_pins_where_evictions_reach_the_bound() -> None:
     pods = [owned(f"web-{number}-{copy}", f"n{number}") for number in range(9) for copy in range(3)]
     plan = consolidate(cluster(*nodes, *pods), time_limit=5)
     assert (len(plan.removed), plan.cost.bound, plan.notes) == (2, plan.cost.after, ())
+
+
+def test_before_is_the_cluster_as_it_stands() -> None:
+    """What went wrong: the empty zone goes, and was not counted any more: two pods too many were none."""
+    honoured = [spread(nodeTaintsPolicy="Honor")]
+    pods = [owned(f"web-{number}", "ab"[number // 2] + "1", spread=honoured) for number in range(4)]
+    found = cluster(*(node(f"{zone}1", zone=zone) for zone in "abc"), *pods)
+    plan = consolidate(found, time_limit=4)
+    assert [row.node for row in plan.removed] == ["c1"]
+    assert (plan.before.hard_excess, plan.after.hard_excess) == (check(found).hard_excess, 0) == (2, 0)
