@@ -80,19 +80,24 @@ def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
     """The pods that stay, those with the same cause together, and what frees the node, or else each pod."""
     told = row.pod if len(row.pods) == 1 else counted(len(row.pods), "pod")
     yield Sentence(f"{row.node} is not emptied: {told} stay{'s' if len(row.pods) == 1 else ''}.", "bad")
-    groups = [*alike(row)]
+    groups = sorted(alike(row), key=lambda several: _is_unhelped(row, several[0]))
     for several in groups:
         yield Sentence(several[0].message if len(row.pods) == 1 else staying(several), indent=2)
         if not row.fixes:
-            yield from _fixes(several[0], several[0].fixes, page)
-    if row.fixes:
-        yield from _fixes(row, row.fixes, page)
+            yield from _fixes(several[0].fixes, page)
+    yield from _fixes(row.fixes, page)
+    if any(_is_unhelped(row, several[0]) for several in groups):
+        yield Sentence(
+            "Neither one more replica nor a budget that lets one more pod go changes that.", indent=2
+        )
 
 
-def _fixes(row: BlockedNode | StayingPod, fixes: Sequence[Fix], page: Page) -> Iterator[Block]:
-    if not fixes and row.reason == "Budget":
-        helps = "frees the node" if isinstance(row, BlockedNode) else "changes that"
-        yield Sentence(f"Neither one more replica nor a budget that lets one more pod go {helps}.", indent=2)
+def _is_unhelped(row: BlockedNode, pod: StayingPod) -> bool:
+    """Whether a budget keeps a pod on the node, and no change that was tried out lets it go."""
+    return pod.reason == "Budget" and not (row.fixes or pod.fixes)
+
+
+def _fixes(fixes: Sequence[Fix], page: Page) -> Iterator[Block]:
     for number, fix in enumerate(fixes, start=1):
         yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)
 

@@ -55,9 +55,9 @@ def drain(
     """The nodes drained in waves of `at_once`; before, `surge` new nodes come, like the first of each zone.
 
     Where a pod blocks a node or stays pending, or a constraint ends worse, other orders are tried, and
-    changes that free a blocked node; with `fixes` False neither.  Pods without a controller are evicted with
-    `force` alone, those with emptyDir volumes with `delete_emptydir_data` alone, and else block their nodes.
-    When `stop_event` is set, no more is tried.
+    changes that free a blocked node, and new nodes; with `fixes` False none of these.  Pods without a
+    controller are evicted with `force` alone, those with emptyDir volumes with `delete_emptydir_data` alone,
+    and else block their nodes.  When `stop_event` is set, no more is tried.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
@@ -65,8 +65,8 @@ def drain(
         raise InputError([f"at_once: expected 1 or more, found {at_once}"])
     overrides = Overrides(force, delete_emptydir_data)
 
-    def run_on(cluster: Cluster) -> DrainRun:
-        grown = cordon(_with_surge(cluster, nodes, surge), *nodes)
+    def run_on(cluster: Cluster, new: int = surge) -> DrainRun:
+        grown = cordon(_with_surge(cluster, nodes, new), *nodes)
         return DrainRun(grown, nodes, at_once, effort.drain, overrides, preemption=preemption)
 
     def still_there(changed: Cluster) -> frozenset[str]:
@@ -80,12 +80,23 @@ def drain(
     plan = run.best(stop_event, others=fixes)
     known = {node.name for node in cluster.nodes}
     plan = plan.model_copy(update={"surge": tuple(name for name in run.node_names if name not in known)})
-    if not (fixes and plan.blocked):
+    if not (fixes and any(_harm(plan)[:2])):
         return plan
-    most = max(1, effort.drain.pods_of_fixes // max(1, run.size))
-    fixes_of = Fixes(cluster, still_there, most, stop_event)
-    freed = tuple(fixes_of.told(plan.blocked))
-    return plan.model_copy(update={"blocked": freed, "notes": (*plan.notes, *fixes_of.notes())})
+    most = effort.drain.pods_of_fixes // max(1, run.size)
+    fixes_of = Fixes(cluster, still_there, max(1, most), stop_event)
+    freed, told = tuple(fixes_of.told(plan.blocked)), [*plan.notes, *fixes_of.notes()]
+    if not surge and most and not is_stop_requested(stop_event):
+        looking_for("what new nodes would change")
+        again = run_on(cluster, len(nodes)).best(stop_event, others=True)
+        if again.played_to_end and _harm(again)[:2] < _harm(plan)[:2]:
+            told.append(notes.with_new_nodes(again))
+    return plan.model_copy(update={"blocked": freed, "notes": tuple(told)})
+
+
+def _harm(plan: DrainPlan) -> tuple[int, int, int]:
+    """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
+    broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
+    return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
 
 
 def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
@@ -108,10 +119,8 @@ class _DrainOutcome(NamedTuple):
 
     @property
     def harm(self) -> tuple[int, int, int]:
-        """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
-        plan = self.plan
-        broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
-        return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
+        """The smaller the better."""
+        return _harm(self.plan)
 
     @property
     def rank(self) -> tuple[int, ...]:

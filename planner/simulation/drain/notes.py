@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from planner.documents.drain import DrainPlan
+from planner.documents.words import counted
 from planner.eviction.controllers import DELETED, GONE, JOB_ELSEWHERE, SURPLUS, UNSEEN, Controllers
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
@@ -46,6 +48,16 @@ def preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterato
         victim, by = (problem.pods[pod].key for pod in preempted[0])
         more = f", and {len(preempted) - 1} more are preempted" if len(preempted) > 1 else ""
         yield f"{victim} may be preempted by the replacement of {by}{more}: no node is open to it then"
+
+
+def with_new_nodes(again: DrainPlan) -> str:
+    """What a drain comes to after as many new nodes have come as are drained."""
+    every, emptied = len(again.nodes), len(again.nodes) - len(again.blocked)
+    more = max(0, again.after.pending - again.before.pending)
+    return (
+        f"--surge {every}, as many new nodes as are drained, would help: {emptied} of "
+        f"{counted(every, 'node')} emptied, {counted(more, 'pod')} more pending than before"
+    )
 
 
 def returned(
