@@ -74,14 +74,7 @@ class Endings:
                 "Terminating until the node is back or deleted"
             )
             return NoEnd("NodeNotReady", NOT_READY, words)
-        held = [name for name in pod.metadata.finalizers if name not in _OWN_FINALIZERS]
-        if held:
-            words = (
-                f"it stays Terminating until its finalizer{'s' if len(held) > 1 else ''} {', '.join(held)} "
-                f"{'are' if len(held) > 1 else 'is'} removed"
-            )
-            return NoEnd("Finalizer", FINALIZER, words)
-        return None
+        return held_by_finalizers(pod)
 
     def why_not_moved(self, number: int) -> str:
         """What is said of a pod that is not moved as it would not end; empty where it would."""
@@ -122,6 +115,18 @@ class Endings:
                 f"{counted(found.total(), 'Terminating pod')} cannot end{names}: "
                 f"{'; '.join(named[:_MOST_NAMED])}{more}"
             )
+
+
+def held_by_finalizers(pod: Pod) -> NoEnd | None:
+    """Why a pod that is deleted stays when it has ended, if so."""
+    held = [name for name in pod.metadata.finalizers if name not in _OWN_FINALIZERS]
+    if not held:
+        return None
+    words = (
+        f"it stays Terminating until its finalizer{'s' if len(held) > 1 else ''} {', '.join(held)} "
+        f"{'are' if len(held) > 1 else 'is'} removed"
+    )
+    return NoEnd("Finalizer", FINALIZER, words)
 
 
 def left_alone(reasons: Iterable[str]) -> Iterator[str]:

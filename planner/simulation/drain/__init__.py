@@ -256,7 +256,7 @@ class DrainRun:
         plan = DrainPlan(
             nodes=tuple(self._nodes),
             steps=tuple(_steps(doubled, simulation, found, self._replaced)),
-            blocked=tuple(_blocked(doubled, found)),
+            blocked=tuple(_blocked(self._problem, found, self._nodes)),
             played_to_end=not found.restless,
             before=before,
             after=after.model_copy(update={"pending": after.pending + len(refused)}),
@@ -340,19 +340,19 @@ def _steps(
             yield DrainStep(wave=number, node=names[node], evictions=evictions)
 
 
-def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
-    for node, staying in found.stuck.items():
-        pods = [
+def _blocked(problem: Problem, found: Drained, nodes: Sequence[str]) -> Iterator[BlockedNode]:
+    staying: dict[str, list[StayingPod]] = defaultdict(list)
+    for node, several in found.stuck.items():
+        staying[problem.nodes.names[node]] = [
             StayingPod(pod=problem.pods[pod].key, message=message, reason=reason)
-            for pod, reason, message in staying
+            for pod, reason, message in several
         ]
+    for name, pod in held.finished(problem.cluster, nodes):
+        staying[name].append(pod)
+    for name, pods in staying.items():
         first = pods[0]
         yield BlockedNode(
-            node=problem.nodes.names[node],
-            pod=first.pod,
-            message=first.message,
-            reason=first.reason,
-            pods=tuple(pods),
+            node=name, pod=first.pod, message=first.message, reason=first.reason, pods=tuple(pods)
         )
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.documents.drain import Reason
+from models import Cluster
+from planner.documents.drain import Reason, StayingPod
 from planner.eviction.job_notes import named
 from planner.eviction.movable import is_tied
+from planner.problem.endings import held_by_finalizers
 from planner.problem.problem import Problem
 from planner.whatif.victims import as_of
 
@@ -97,3 +99,12 @@ def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
             continue
         if found := problem.endings.why_stuck(number, now):
             yield number, found.reason, found.words
+
+
+def finished(cluster: Cluster, nodes: Collection[str]) -> Iterator[tuple[str, StayingPod]]:
+    """The finished pods on some nodes that a finalizer holds: kubectl drain deletes them and waits."""
+    for pod in cluster.pods:
+        node = pod.node_name
+        held = held_by_finalizers(pod) if pod.is_finished and not is_tied(pod) else None
+        if held is not None and node is not None and node in nodes:
+            yield node, StayingPod(pod=pod.key, message=held.words, reason=held.reason)

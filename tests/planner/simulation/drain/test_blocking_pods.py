@@ -157,6 +157,19 @@ def test_finalizers_of_kubernetes_itself_are_taken_away() -> None:
     assert drained([node("n1"), node("n2"), job(backoffLimit=5), found], "n1").blocked == ()
 
 
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_a_finished_pod_that_a_finalizer_holds_keeps_its_node(phase: str) -> None:
+    """What went wrong: kubelets mark a deleted pod as finished, and the node was said to be empty.
+
+    kubectl drain waits for it until the finalizer is removed; finished pods without one are no hindrance.
+    """
+    held, done = (pod(name, on="a1", owner="ReplicaSet/web", phase=phase) for name in ("held", "done"))
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    (row,) = drained([*zones("ab"), held, done], "a1").blocked
+    assert (row.node, row.pod, row.reason, len(row.pods)) == ("a1", "default/held", "Finalizer", 1)
+    assert drained([*zones("ab"), done], "a1").blocked == ()
+
+
 def test_a_pod_without_a_grace_period_needs_no_kubelet_to_end() -> None:
     """The API server deletes it at once, also on a node that is unreachable."""
     owner = workload("ReplicaSet", "web")
