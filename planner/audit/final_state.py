@@ -7,16 +7,15 @@ not judged again, as kube-scheduler does not; what breaks for them is a note.  A
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 import numpy as np
 
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.constraints import OF_NODES, Filter, Violation
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions
+from planner.constraints.volumes import NodeVolumeLimits
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -32,7 +31,8 @@ def stands(problem: Problem, node_of: Codes) -> bool:
     filters = asked.filters(state)
     for number in np.unique(problem.template_of[came >= 0]).tolist():
         template, pods = problem.templates[number], problem.pods_of(number)
-        if not _accepted(state, template, pods[came[pods] >= 0], filters[asked.name(template)]):
+        here = pods[came[pods] >= 0]
+        if not all(one.accepts_again(template, here) for one in filters[asked.name(template)]):
             return False
     if asked.too_full(state, came) or _attaches_too_many(problem, state):
         return False
@@ -102,39 +102,8 @@ class _Asked:
                     yield found
 
 
-def _accepted(state: State, template: Template, pods: Codes, filters: Iterable[Filter]) -> bool:
-    """Whether filters accept each of these pods of a template where it is, beside all others."""
-    nodes = state.node_of[pods]
-    for family in filters:
-        match family:
-            case NodeResourcesFit():
-                accepted = not family.is_overcommitted(template, nodes)
-            case InterPodAffinity():
-                accepted = bool(family.accepts_again(template, nodes).all())
-            case VolumeBinding():
-                accepted = not family.concerns(template) or family.reaches(template, nodes)
-            case VolumeRestrictions() if not family.is_exclusive(template):
-                accepted = True
-            case _:
-                accepted = not family.concerns(template) or all(
-                    _accepts_again(state, family, pod) for pod in pods.tolist()
-                )
-        if not accepted:
-            return False
-    return True
-
-
 def _attaches_too_many(problem: Problem, state: State) -> bool:
     """Whether pods that share volumes bring some that a node cannot attach: beside each other none is new."""
     return bool(problem.cluster.csi_nodes) and NodeVolumeLimits(problem, state).is_overattached(
         NodeVolumeLimits(problem, State(problem))
     )
-
-
-def _accepts_again(state: State, family: Filter, pod: int) -> bool:
-    """Whether a filter accepts a pod on its node once more, when it has left."""
-    mark, node = state.mark(), int(state.node_of[pod])
-    state.unbind(pod)
-    accepted = family.admits(state.problem.template(pod), node)
-    state.rollback(mark)
-    return accepted

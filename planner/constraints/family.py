@@ -91,6 +91,17 @@ class Filter(Family):
         """
         return 0
 
+    def accepts_again(self, template: Template, pods: Codes) -> bool:
+        """Whether it would accept each of some placed pods of a template where it is, beside all others."""
+        return not self.concerns(template) or all(self._readmits(template, pod) for pod in pods.tolist())
+
+    def _readmits(self, template: Template, pod: int) -> bool:
+        mark, node = self.state.mark(), int(self.state.node_of[pod])
+        self.state.unbind(pod)
+        accepted = self.admits(template, node)
+        self.state.rollback(mark)
+        return accepted
+
     def stamp(self, template: Template) -> Hashable:
         """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""
         return self.state.version

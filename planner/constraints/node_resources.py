@@ -284,12 +284,11 @@ class NodeResourcesFit(Filter, Score):
                 if comes is not None:
                     x.require_if(comes, x.total(every, (cell,)) <= free[cell])
 
-    def is_overcommitted(self, template: Template, nodes: Codes) -> bool:
-        """Whether some of these nodes have less than all their pods request of what the template requests."""
-        rows = [row for row, _ in self.wants(template)]
+    def accepts_again(self, template: Template, pods: Codes) -> bool:
+        rows, nodes = [row for row, _ in self.wants(template)], self.state.node_of[pods]
         short = self.state.used[rows][:, nodes] > self.problem.allocatable[rows][:, nodes]
-        return any(
-            bool((missing & ~self._left_to_devices(row)[nodes]).any())
+        return not any(
+            (missing & ~self._left_to_devices(row)[nodes]).any()
             for row, missing in zip(rows, short, strict=True)
         )
 

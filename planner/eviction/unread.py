@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from models.objects.kinds import is_known
 from planner.documents.words import are, counted
 from planner.eviction.movable import is_tied
@@ -29,8 +31,8 @@ def taken_for_granted(problem: Problem, evicted: Iterable[int]) -> Iterator[str]
 
 def lost_with(problem: Problem, key: str) -> Iterator[int]:
     """The pods that are made again when any domain of a topology key is lost."""
-    present = problem.nodes.column(key).present
-    for number, pod in enumerate(problem.pods):
-        node = problem.node_of[number]
-        if node >= 0 and present[node] and not (pod.is_terminating or is_tied(pod)):
+    here = (problem.node_of >= 0) & problem.nodes.column(key).present[problem.node_of]
+    for number in np.flatnonzero(here).tolist():
+        pod = problem.pods[number]
+        if not (pod.is_terminating or is_tied(pod)):
             yield number

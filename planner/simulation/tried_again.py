@@ -15,12 +15,19 @@ def tried_again(scheduler: Scheduler, left: Sequence[int]) -> Iterator[str]:
     """A note about the pods that get a node when they are tried again; the scheduler's state is used up."""
     waiting = [pod for pod in left if scheduler.would_bind(pod) and _may_be_let_in(scheduler, pod)]
     placed: set[int] = set()
+    #: By template, how many pods had been placed when one of it was refused: then others are refused, too.
+    refused: dict[int, int] = {}
     before = -1
     while before < len(placed):
         before = len(placed)
         for pod in waiting:
-            if pod not in placed and scheduler.decide(pod).node is not None:
+            template = int(scheduler.problem.template_of[pod])
+            if pod in placed or refused.get(template) == len(placed):
+                continue
+            if scheduler.decide(pod).node is not None:
                 placed.add(pod)
+            else:
+                refused[template] = len(placed)
     if not placed:
         return
     first = scheduler.problem.pods[next(pod for pod in waiting if pod in placed)].key

@@ -66,23 +66,6 @@ def keep_out(x: Counts, codes: Collection[int], column: Column, avoided: Collect
             x.require(x.total(dict.fromkeys(avoided, 1), here) <= 0)
 
 
-def need_beside_all(x: Counts, template: Template, needs: Sequence[DomainCounts], *, itself: bool) -> None:
-    """Where a pod of the template is, other pods are that it needs, or it is the only one anywhere."""
-    coming = {number: 1 for counts in needs for number in counts.tally.members if number in x.batch.wanted}
-    alone: Any = 0
-    if itself and not any(counts.sums().any() for counts in needs):
-        alone = x.start(("alone", template.index))
-    for counts in needs:
-        domains = x.domains(counts.column) or {}
-        if not isinstance(alone, int):
-            x.require_if(alone, x.total(coming, [cell for here in domains.values() for cell in here]) <= 1)
-        for code, here in domains.items():
-            present = x.any_of((template.index, counts.column.key, code), (template.index,), here)
-            if present is not None:
-                affinity_peers = int(counts.sums()[code]) + x.total(coming, here)
-                x.require_if(present, affinity_peers + alone >= 1 + itself)
-
-
 def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[int]) -> None:
     """Where a pod of the template comes, affinity peers that it needs are there or come too."""
     column, members = counts.column, counts.tally.members
@@ -110,12 +93,14 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
             x.require_if(start, x.found(coming, labelled) == 0)
 
 
-def need_at_its_turn(x: Counts, template: Template, needs: Sequence[DomainCounts], *, itself: bool) -> None:
-    """Where the only pod that comes is one of the template, affinity peers that it needs are there.
+def need_together(x: Counts, template: Template, needs: Sequence[DomainCounts], *, itself: bool) -> None:
+    """Where a pod of the template comes, affinity peers that it needs are there.
 
+    Those before it count where it is the only pod that comes, and all others in a final state.
     A pod that is its own peer may come where it likes while there is no other anywhere.
     """
     coming = {number: 1 for counts in needs for number in counts.tally.members if number in x.batch.wanted}
+    counted, own = (x.total, int(itself)) if x.is_final_state else (x.found, 0)
     start: Any = 0
     if itself and not any(counts.sums().any() for counts in needs):
         start = x.start(("start", template.index))
@@ -123,12 +108,12 @@ def need_at_its_turn(x: Counts, template: Template, needs: Sequence[DomainCounts
         domains = x.domains(counts.column) or {}
         labelled = [cell for here in domains.values() for cell in here]
         if not isinstance(start, int):
-            x.require_if(start, x.found(coming, labelled) == 0)
+            x.require_if(start, counted(coming, labelled) <= own)
         for code, here in domains.items():
             present = x.any_of((template.index, counts.column.key, code), (template.index,), here)
             if present is not None:
-                affinity_peers = int(counts.sums()[code]) + x.found(coming, here) + start
-                x.require_if(present, affinity_peers >= 1)
+                affinity_peers = int(counts.sums()[code]) + counted(coming, here)
+                x.require_if(present, affinity_peers + start >= 1 + own)
 
 
 def like(x: Counts, template: int, counts: DomainCounts, weight: int, itself: int) -> Any:

@@ -17,8 +17,7 @@ from planner.constraints.inter_pod_affinity.encoding import (
     keep_out,
     like,
     need,
-    need_at_its_turn,
-    need_beside_all,
+    need_together,
 )
 from planner.constraints.inter_pod_affinity.terms import NO_TERMS, Reader, TermOwners, TermPreferences
 from planner.problem.array_cache import ArrayCache
@@ -194,9 +193,8 @@ class InterPodAffinity(Filter, Score):
             together &= around.here(where)
         return together
 
-    def accepts_again(self, template: Template, nodes: Codes) -> Mask:
-        """Which of these nodes, each with a pod of the template, would accept it beside all other pods."""
-        rules = self.rules(template)
+    def accepts_again(self, template: Template, pods: Codes) -> bool:
+        rules, nodes = self.rules(template), self.state.node_of[pods]
         accepted = rules.has_all_labels[nodes]
         for around in (*rules.anti_affinity, *rules.kept_out_by):
             accepted = accepted & (around.others(template, nodes) <= 0)
@@ -205,7 +203,7 @@ class InterPodAffinity(Filter, Score):
             alone = [around.others_anywhere(template, nodes) <= 0 for around in rules.needs]
             starts = np.logical_and.reduce(alone) & rules.matches_own_terms
             accepted = accepted & (np.logical_and.reduce(near) | starts)
-        return accepted
+        return bool(accepted.all())
 
     def wants_pods(self, template: Template) -> bool:
         return bool(self.rules(template).needs)
@@ -245,9 +243,8 @@ class InterPodAffinity(Filter, Score):
                     x, template, self.nodes.column(term.key), self._matched((term.selection,)).members
                 )
             if x.one_comes or x.is_final_state:
-                need_others = need_at_its_turn if x.one_comes else need_beside_all
                 counts = [around.counts for around in rules.needs]
-                need_others(x, template, counts, itself=rules.matches_own_terms)
+                need_together(x, template, counts, itself=rules.matches_own_terms)
                 continue
             for around in rules.needs:
                 need(x, template, around.counts, self._peers(template))

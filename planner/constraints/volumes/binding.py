@@ -156,9 +156,9 @@ class VolumeBinding(Filter):
         told = (text for bit, text in (_REASONS | unseen).items() if code & bit)
         return Verdict(tuple(told), unresolvable=True)
 
-    def reaches(self, template: Template, nodes: Codes) -> bool:
-        """Whether all of these nodes reach a volume for each claim of a template, bound or waiting."""
-        claims = self.state.claims
+    def accepts_again(self, template: Template, pods: Codes) -> bool:
+        """Whether the nodes of all these pods reach a volume for each claim, bound or waiting."""
+        claims, nodes = self.state.claims, self.state.node_of[pods]
         volumes = [claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template)]
         return (
             self.refusal(template) is None

@@ -15,7 +15,7 @@ import numpy as np
 
 from models.objects.pod import Pod
 from planner.constraints.family import Filter, Rejects, Verdict, where_accepted
-from planner.problem.nodes import ALL, Ints, Where
+from planner.problem.nodes import ALL, Codes, Ints, Where
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.problem.volume_claims import claims_of
@@ -73,9 +73,9 @@ class VolumeRestrictions(Filter):
             codes[codes == 0] = _CLAIM_TAKEN
         return codes
 
-    def is_exclusive(self, template: Template) -> bool:
-        """Whether a disk or a claim of a template may keep other pods away."""
-        return bool(self._disks[template.index]) or any(True for _ in self._exclusive(template))
+    def accepts_again(self, template: Template, pods: Codes) -> bool:
+        may_keep_away = bool(self._disks[template.index]) or any(True for _ in self._exclusive(template))
+        return not may_keep_away or super().accepts_again(template, pods)
 
     def wants_pods(self, template: Template) -> bool:
         return False

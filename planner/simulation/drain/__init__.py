@@ -80,7 +80,7 @@ def drain(
     plan = run.best(stop_event, others=fixes)
     known = {node.name for node in cluster.nodes}
     plan = plan.model_copy(update={"surge": tuple(name for name in run.node_names if name not in known)})
-    if not (fixes and any(_harm(plan)[:2])):
+    if not (fixes and any(_left(plan))):
         return plan
     most = effort.drain.pods_of_fixes // max(1, run.size)
     fixes_of = Fixes(cluster, still_there, max(1, most), stop_event)
@@ -88,15 +88,14 @@ def drain(
     if not surge and most and not is_stop_requested(stop_event):
         looking_for("what new nodes would change")
         again = run_on(cluster, len(nodes)).best(stop_event, others=True)
-        if again.played_to_end and _harm(again)[:2] < _harm(plan)[:2]:
+        if again.played_to_end and _left(again) < _left(plan):
             told.append(notes.with_new_nodes(again))
     return plan.model_copy(update={"blocked": freed, "notes": tuple(told)})
 
 
-def _harm(plan: DrainPlan) -> tuple[int, int, int]:
-    """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
-    broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
-    return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
+def _left(plan: DrainPlan) -> tuple[int, int]:
+    """The smaller the better: nodes that are not empty, and pods more that wait."""
+    return len(plan.blocked), max(0, plan.after.pending - plan.before.pending)
 
 
 def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
@@ -119,8 +118,8 @@ class _DrainOutcome(NamedTuple):
 
     @property
     def harm(self) -> tuple[int, int, int]:
-        """The smaller the better."""
-        return _harm(self.plan)
+        """The smaller the better: what is left, and what is broken by it."""
+        return *_left(self.plan), max(0, self.plan.after.hard_excess - self.plan.before.hard_excess)
 
     @property
     def rank(self) -> tuple[int, ...]:
