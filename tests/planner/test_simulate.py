@@ -1,6 +1,8 @@
 """The Simulation document: its fields, its notes, and that the same input gives the same bytes."""
 
 import json
+import random
+from dataclasses import replace
 
 from hypothesis import given
 
@@ -20,6 +22,7 @@ from tests.builders import (
     term,
     workload,
 )
+from tests.seeds import seeds
 from tests.strategies import clusters, relaxed
 
 WEB = workload("ReplicaSet", "web")
@@ -58,6 +61,31 @@ def test_a_pod_that_a_later_one_lets_in_is_told() -> None:
         "again, after pods that came later in the queue",
     )
     assert not simulate(cluster(*MACHINES, near, pod("big", cpu="9"))).notes
+
+
+def needing_others(rng: random.Random) -> list[Object]:
+    """Pods that need others in their zone, which may come later, and spread or not, on a few small nodes."""
+    machines = [node(f"n{number}", zone="abc"[number % 3], cpu=str(rng.randint(1, 3))) for number in range(4)]
+    pods = []
+    for number in range(rng.randint(2, 8)):
+        words: Object = {"near": [term(ZONE, app=rng.choice("abc"))]} if rng.random() < 0.6 else {}
+        if rng.random() < 0.3:
+            words["spread"] = [spread(app="a")]
+        pods.append(pod(f"p{number}", app=rng.choice("abc"), cpu=rng.choice(("500m", "1")), **words))
+    return [*machines, *pods]
+
+
+def test_what_is_told_of_further_tries_is_so() -> None:
+    """A note is there where the queue places more once what it has placed is bound, and nowhere else."""
+    for seed in seeds(40):
+        found = Cluster.from_objects(needing_others(random.Random(seed)))
+        first = simulate(found, preemption=False)
+        on = {decision.pod: decision.node for decision in first.decisions if decision.node is not None}
+        pods = tuple(pod.on(on[pod.key]) if pod.key in on else pod for pod in found.pods)
+        again = simulate(replace(found, pods=pods), preemption=False)
+        more = any(decision.node is not None for decision in again.decisions)
+        told = any("kube-scheduler tries" in note for note in first.notes)
+        assert told == more, f"seed {seed}"
 
 
 def test_verbose_tells_every_node() -> None:
