@@ -337,3 +337,11 @@ def test_before_is_the_cluster_as_it_stands() -> None:
     plan = consolidate(found, time_limit=4)
     assert [row.node for row in plan.removed] == ["c1"]
     assert (plan.before.hard_excess, plan.after.hard_excess) == (check(found).hard_excess, 0) == (2, 0)
+
+
+def test_before_is_what_check_tells() -> None:
+    """Also of constraints that count no cordoned nodes, as the nodes that go are."""
+    for case in cases(seeds.fresh(), seeds.tries(6), lopsided=True):
+        found = case.cluster(nodeTaintsPolicy="Honor")
+        plan = consolidate(found, time_limit=2)
+        assert plan.before.hard_excess == check(found).hard_excess, case
