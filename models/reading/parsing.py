@@ -16,8 +16,8 @@ from models.objects.base import KubeObject
 from models.objects.kinds import MODELS
 from models.objects.pod import Pod, PodSpec
 
-_KIND_WITHIN = 200
-_IS_POD = re.compile(rb'"kind"\s*:\s*"Pod"')
+#: What stands first: further on it may be the kind of an owner.
+_IS_POD = re.compile(rb'\s*\{\s*(?:"apiVersion"\s*:\s*"v1"\s*,\s*)?"kind"\s*:\s*"Pod"')
 _OPEN_MAP = re.compile(rb"\s*:\s*(?=\{)")
 _OPEN_LIST = re.compile(rb"\s*:\s*\[")
 _TEXT_VALUE = re.compile(rb'\s*:\s*"([^"\\]+)"')
@@ -28,7 +28,7 @@ _ANY_NODE = b"?"
 
 def parse(text: bytes, kind: str = "") -> KubeObject:
     """The object in a JSON text, which says its kind itself unless one is given."""
-    if kind == "Pod" or _IS_POD.search(text, 0, _KIND_WITHIN):
+    if kind == "Pod" or _IS_POD.match(text):
         pod = _pod_of_a_template(text)
         if pod is not None:
             return pod

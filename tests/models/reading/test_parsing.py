@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.objects.pod import Pod
+from models.objects.storage import PersistentVolumeClaim
 from models.reading.parsing import parse
+from tests.builders import claim
 from tests.models.manifests import pod, workload
 from tests.strategies import relaxed
 
@@ -42,6 +44,18 @@ def test_both_ways_agree(item: dict[str, Any], style: dict[str, Any]) -> None:
     """However the text is laid out, and whether the pod has a status or not."""
     text = json.dumps(item, **style)
     assert parse(text.encode()) == plainly(text)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("kind", ["", "PersistentVolumeClaim"])
+def test_what_a_pod_owns_is_no_pod(style: dict[str, Any], kind: str) -> None:
+    """What went wrong: the claim of an ephemeral volume was read as a pod, for the kind of its owner."""
+    item = claim("a-data")
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1", "controller": True}
+    item["metadata"]["ownerReferences"] = [owner]
+    found = parse(json.dumps(item, **style).encode(), kind)
+    assert isinstance(found, PersistentVolumeClaim)
+    assert found.key == "default/a-data"
 
 
 @pytest.mark.parametrize("status", [{}, {"status": {"phase": "Running"}}])
