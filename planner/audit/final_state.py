@@ -13,14 +13,17 @@ import numpy as np
 
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.constraints import OF_NODES, Filter, Violation
+from planner.constraints.dynamic_resources import DynamicResources
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.constraints.volumes import NodeVolumeLimits
+from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.profile import make_filters, profiles_of, switched_off
 from planner.state.state import State
+
+_OF_PODS: frozenset[type[Filter]] = frozenset({PodTopologySpread, InterPodAffinity, DynamicResources})
 
 
 def stands(problem: Problem, node_of: Codes) -> bool:
@@ -34,7 +37,7 @@ def stands(problem: Problem, node_of: Codes) -> bool:
         here = pods[came[pods] >= 0]
         if not all(one.accepts_again(template, here) for one in filters[asked.name(template)]):
             return False
-    if asked.too_full(state, came) or _attaches_too_many(problem, state):
+    if _attaches_too_many(problem, state) or _lacks_volumes(problem, state, came):
         return False
     apart = {*asked.apart(state, stayed)}
     return not apart or apart <= {*asked.apart(State(problem), stayed)}
@@ -73,13 +76,13 @@ class _Asked:
         return kind not in self._off[self.name(template)]
 
     def filters(self, state: State) -> Mapping[str, tuple[Filter, ...]]:
-        """By scheduler name the filters about what nodes have, and that of affinity where it is asked.
+        """By scheduler name the filters about what nodes have, and of those about other pods its own.
 
         Volumes that nodes attach are counted once for all pods.
         """
         return {
             name: make_filters(
-                [*(OF_NODES - {NodeVolumeLimits}), *({InterPodAffinity} - {*self._off[name]})],
+                [*(OF_NODES - {NodeVolumeLimits}), *(_OF_PODS - {*self._off[name]})],
                 config,
                 self._problem,
                 state,
@@ -107,3 +110,10 @@ def _attaches_too_many(problem: Problem, state: State) -> bool:
     return bool(problem.cluster.csi_nodes) and NodeVolumeLimits(problem, state).is_overattached(
         NodeVolumeLimits(problem, State(problem))
     )
+
+
+def _lacks_volumes(problem: Problem, state: State, came: Codes) -> bool:
+    """Whether claims of pods that came wait for the same volumes, more of them than there are."""
+    with_volumes = [template.index for template in problem.templates if template.pod.spec.volumes]
+    pods = [pod for pod in state.placed(with_volumes) if came[pod] >= 0]
+    return bool(pods) and not VolumeBinding(problem, state).serves(np.array(pods, np.intp))

@@ -10,6 +10,7 @@ whether an idle claim could be given back, and what it says is part of the messa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.state.pod_counts import PodCounts
 from planner.state.state import State
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 _ELSEWHERE = "resourceclaim not available on the node"
 NOTHING_TO_GIVE_BACK = "no new claims to deallocate"
@@ -98,10 +102,11 @@ class DynamicResources(Filter, Score):
         users = self._users.get(claim.key, {})
         if template.index not in users:
             return False
-        return (
-            claim.status.allocation is not None
-            and len(claim.status.reserved_for) + self._unlisted_users(claim.key).total >= MOST_RESERVATIONS
-        )
+        return claim.status.allocation is not None and self._reservations(claim) >= MOST_RESERVATIONS
+
+    def _reservations(self, claim: ResourceClaim) -> int:
+        """The pods that a claim is reserved for, and those placed that it will be."""
+        return len(claim.status.reserved_for) + self._unlisted_users(claim.key).total
 
     def bind_failure(self, template: Template) -> str | None:
         """What the program prints when it has chosen a node and a claim takes no pod more, if so."""
@@ -132,6 +137,29 @@ class DynamicResources(Filter, Score):
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         return where_accepted(self.reject(template))
+
+    def encode(self, x: Counts) -> None:
+        """No pod comes for which a claim can be reserved no more; with moves this is seen at its turn alone.
+
+        In a final state those count, too, whose profile does not ask.
+        """
+        asked: dict[str, list[int]] = {}
+        claims: dict[str, ResourceClaim] = {}
+        for template in x.judged() if not x.batch.running else ():
+            for claim in self._claims(template):
+                if template.index in self._users.get(claim.key, ()):
+                    claims[claim.key] = claim
+                    asked.setdefault(claim.key, []).append(template.index)
+        for key, own in asked.items():
+            counted = {t: 1 for t in (x.batch.wanted if x.is_final_state else own) if t in self._users[key]}
+            free, everywhere = (
+                max(0, MOST_RESERVATIONS - self._reservations(claims[key])),
+                range(x.cells.size),
+            )
+            if sum(x.batch.wanted[number] for number in counted) > free:
+                comes = x.any_of((self.name, key), own, everywhere)
+                if comes is not None:
+                    x.require_if(comes, x.total(counted, everywhere) <= free)
 
     def verdict(self, template: Template, code: int) -> Verdict:
         if code == _AWAY:

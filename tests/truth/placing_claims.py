@@ -15,16 +15,18 @@ from planner.scheduler.scheduler import Scheduler
 from tests.truth import placing
 from tests.truth.digits import State, whereabouts
 from tests.truth.final import FinalPlacing
-from tests.truth.final_volumes import lacks_volumes, overattached
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.oracle import Oracle
 from tests.truth.placing import Placed, Placing
 from tests.truth.soft_stages import SoftStages
+from tests.truth.standing import Standing
 from tests.truth.tiny_cluster import TinyCluster
 
 #: So many states with the most pods are looked at for their softer stages.
 _MOST_STATES = 20_000
+#: So many placements are gone through where claims have a say.
+_MOST_PLACEMENTS = 6_000
 
 
 def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
@@ -36,12 +38,10 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     tiny = TinyCluster(case.objects)
-    claims = any(item["kind"] == "PersistentVolumeClaim" for item in case.objects)
     if plan.status == "Optimal" and not plan.verdicts.final_state:
         yield Finding("invalid", f"what is proved to be the best does not stand: {plan.steps}")
-    if claims:
-        yield from _final_with_claims(case, cluster, plan)
-        found.complete = False
+    if any(item["kind"] == "PersistentVolumeClaim" for item in case.objects):
+        yield from _final_with_claims(case, plan, found)
         return
     search = FinalPlacing(tiny)
     started = time.perf_counter()
@@ -54,18 +54,19 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
             yield finding
 
 
-def _final_with_claims(case: Case, cluster: Cluster, plan: PlacementPlan) -> Iterator[Finding]:
-    """Claims without a volume, and proofs that a sequence which also stands in the end refutes."""
-    node_of = {step.pod: step.node for step in plan.steps if step.node}
-    if lacks_volumes(case.objects, node_of):
-        yield Finding("invalid", f"no choice of volumes serves {node_of}")
-    if overattached(case.objects, node_of):
-        yield Finding("invalid", f"a node cannot attach all volumes of {node_of}")
-    sequence = solve(cluster, effort=case.effort)
-    stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
-    reached = [stage.value for stage in sequence.objective if stage.name.startswith(PODS_PLACED)]
-    if plan.status == "Optimal" and sequence.verdicts.final_state and reached > [s.value for s in stages]:
-        yield Finding("false", f"a sequence leads to {reached}, which stands: {sequence.steps}")
+def _final_with_claims(case: Case, plan: PlacementPlan, found: Judgement) -> Iterator[Finding]:
+    """A state that does not stand, and claims, against every placement of every pod."""
+    standing, started = Standing(case.objects), time.perf_counter()
+    came = {step.pod: step.node for step in plan.steps if step.node}
+    if fault := standing.fault(came):
+        yield Finding("invalid", f"{fault}: {came}")
+    truth = standing.most_standing(_MOST_PLACEMENTS)
+    found.search, found.complete = time.perf_counter() - started, truth.complete
+    placed = Placed(tuple(standing.priorities), truth.value, truth.value, 0, truth.complete, truth.seen)
+    stages, values, best = _placed_stages(plan, placed, standing.value(came), 0)
+    for finding in compare(stages, values, best, tuple(map(str, truth.steps))):
+        if truth.complete or finding.fault != "beyond":
+            yield finding
 
 
 def judge_with_claims(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
 """Spread constraints in the solver's terms.
 
 For incoming pods, when all is placed: in every domain to which a pod with the constraint came,
-`matching pods - global minimum <= maxSkew`.
+`matching pods - global minimum <= maxSkew`.  In a final state a pod on a node that is not counted, as it
+can be where a profile leaves out NodeAffinity or TaintToleration, is one more.
 
 For incoming pods, when each pod is bound, whatever the order: counts only grow, so when the last pod with
 the constraint comes to a domain, at least the matching pods that it found there and the batch's pods
@@ -48,6 +49,11 @@ def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
     for code, here in _reached(x, rule, {*matched, *carriers}).items():
         there, eligible = int(sums[code]), x.within(here, rule.counts.eligible)
         count = there + x.found(matched, eligible) + x.arriving(coming, eligible)
+        if x.is_final_state and (outside := [cell for cell in here if cell not in eligible]):
+            uncounted = [number for number in carriers if number in matched]
+            name = ("spread outside", rule.identity, tuple(carriers), code)
+            if (present := x.any_of(name, uncounted, outside)) is not None:
+                x.require_if(present, count < allowed)
         if only_carriers and there <= rule.allowed():
             # Where none comes the count stays as it is, and the minimum does not fall.
             x.require(count <= allowed)

@@ -144,6 +144,10 @@ class PodTopologySpread(Filter, Score):
     def admits(self, template: Template, node: int) -> bool:
         return all(rule.admits(node) for rule in self.hard(template))
 
+    def accepts_again(self, template: Template, pods: Codes) -> bool:
+        nodes = self.state.node_of[pods]
+        return all(rule.holds_again(nodes) for rule in self.hard(template))
+
     def accepted(self, template: Template, nodes: Codes) -> int:
         return min((rule.accepted(template.index, nodes) for rule in self.hard(template)), default=len(nodes))
 

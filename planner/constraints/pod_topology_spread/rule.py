@@ -156,6 +156,16 @@ class Rule:
             return False
         return self.counts.sums().item(code) + self.own - self.minimum() <= self.constraint.max_skew
 
+    def holds_again(self, nodes: Codes) -> bool:
+        """Whether it would accept each of the pods on these nodes where it is, beside all others.
+
+        A pod that is counted is so once, as it would be when it comes, and one in the emptiest domain is
+        never too many.
+        """
+        codes = self.column.codes[nodes]
+        uncounted = self.own * ~self.counts.eligible[nodes]
+        return bool(((codes >= 0) & (self.counts.padded()[codes] + uncounted <= self.allowed())).all())
+
     def accepted(self, template: int, nodes: Codes) -> int:
         """How many pods of a template, each going to the next of these nodes, it accepts in turn."""
         members = self.tally.members

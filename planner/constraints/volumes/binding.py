@@ -8,7 +8,7 @@ reaches the node, or a class that provisions one there.  CSIStorageCapacity is n
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -166,6 +166,24 @@ class VolumeBinding(Filter):
             and (not claims.unbound(template.pod) or bool(claims.fits(template.pod)[nodes].all()))
         )
 
+    def serves(self, pods: Codes) -> bool:
+        """Whether each claim of some placed pods that waits can have a volume of its own.
+
+        All nodes of its pods reach that, or its class makes one for each of them.
+        """
+        claims, node_of = self.state.claims, self.state.node_of
+        nodes = defaultdict[str, set[int]](set)
+        for pod in pods.tolist():
+            for claim in claims.open_claims(self.problem.pods[pod]):
+                nodes[claim.key].add(int(node_of[pod]))
+        options = dict[str, list[str]]()
+        for key, used in nodes.items():
+            claim, where = claims.by_key[key], sorted(used)
+            if not claims.provisionable(claim)[where].all():
+                found = (v.name for v in claims.candidates(claim) if claims.reachable(v)[where].all())
+                options[key] = list(found)
+        return _has_one_each(options)
+
     def violations(self) -> Iterator[Violation]:
         """Pods on nodes that their bound volumes cannot be reached from."""
         claims = self.state.claims
@@ -194,3 +212,34 @@ def _problem_with(use: ClaimUse, claim: PersistentVolumeClaim | None, claims: Cl
     if claim.metadata.deletion_timestamp is not None:
         return f'persistentvolumeclaim "{name}" is being deleted'
     return None
+
+
+def _has_one_each(options: Mapping[str, Sequence[str]]) -> bool:
+    """Whether each claim can have one of its volumes that no other has."""
+    has, owner = dict[str, str](), dict[str, str]()
+    for first in options:
+        asked, queue = dict[str, str](), [first]
+        for claim in queue:
+            for volume in options[claim]:
+                if volume in asked:
+                    continue
+                asked[volume] = claim
+                if volume in owner:
+                    queue.append(owner[volume])
+                    continue
+                _take(volume, asked, has, owner)
+                queue.clear()
+                break
+        if first not in has:
+            return False
+    return True
+
+
+def _take(volume: str, asked: Mapping[str, str], has: dict[str, str], owner: dict[str, str]) -> None:
+    """Give a volume to the claim that asked, what it had to the one that asked for that, and so on."""
+    given: str | None = volume
+    while given is not None:
+        claim = asked[given]
+        before = has.get(claim)
+        has[claim], owner[given] = given, claim
+        given = before

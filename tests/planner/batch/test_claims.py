@@ -5,7 +5,7 @@ import pytest
 from models import Cluster
 from planner import solve
 from tests.builders import ZONE, Object, claim, cluster, csi_node, node, pod, storage_class, volume
-from tests.truth.final_volumes import lacks_volumes, overattached
+from tests.truth.standing import Standing
 
 
 def zonal(*objects: Object) -> Cluster:
@@ -64,8 +64,8 @@ def test_the_truth_notices_a_claim_in_two_places() -> None:
     volumes = [volume(f"v-{zone}", [zone]) for zone in "ab"]
     users = [user(f"p{number}", "shared") for number in range(2)]
     shared = [*nodes, storage_class("local"), claim("shared"), *volumes, *users]
-    assert not lacks_volumes(shared, {"default/p0": "a1", "default/p1": "a1"})
-    assert lacks_volumes(shared, {"default/p0": "a1", "default/p1": "b1"})
+    assert not Standing(shared).fault({"default/p0": "a1", "default/p1": "a1"})
+    assert Standing(shared).fault({"default/p0": "a1", "default/p1": "b1"})
 
 
 @pytest.mark.parametrize("running", [False, True])
@@ -103,5 +103,5 @@ def test_the_truth_notices_a_node_with_too_many_volumes() -> None:
         )
     ]
     found = [node("n1"), csi_node("n1", "disk", 1), *shared]
-    assert not overattached(found, {"default/p-v1": "n1"})
-    assert overattached(found, {"default/p-v1": "n1", "default/p-v2": "n1"})
+    assert not Standing(found).fault({"default/p-v1": "n1"})
+    assert Standing(found).fault({"default/p-v1": "n1", "default/p-v2": "n1"})

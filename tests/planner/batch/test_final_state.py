@@ -226,3 +226,57 @@ def test_a_waiting_claim_without_a_volume_is_no_final_state() -> None:
     plan = solve(found)
     assert (len(plan.steps), plan.verdicts.final_state) == (1, False)
     assert len(solve(found, final_state=True).steps) == 0
+
+
+def test_two_claims_with_one_volume_are_no_final_state() -> None:
+    """What went wrong: each claim was looked at alone, and a sequence gave two of them the same volume."""
+    waiting = [item for one in "ab" for item in (claim(one), pod(one, claims=[one], **_FREE))]
+    there = [node("n1"), storage_class("local"), volume("v"), _without("VolumeBinding", "free")]
+    found = cluster(*there, *waiting)
+    plan = solve(found)
+    assert (len(plan.steps), plan.verdicts.final_state) == (2, False)
+    plan = solve(found, final_state=True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (1, "Optimal", True)
+    assert solve(cluster(*there, *waiting, volume("w"))).verdicts.final_state
+
+
+def test_a_pod_where_none_is_counted_is_one_too_many() -> None:
+    """What went wrong: on a node that does not count for its constraint it was not counted itself.
+
+    Its profile leaves NodeAffinity out, so that it comes to a node that it does not select.
+    """
+    nodes = [
+        node("a1", zone="a", labels={"in": "y"}),
+        node("a2", zone="a"),
+        node("b1", zone="b", labels={"in": "y"}),
+    ]
+    runs = pod("runs", "a1", app="web")
+    comes = pod("comes", app="web", spread=[spread(ZONE)], node_selector={"in": "y"}, **_FREE)
+    found = cluster(
+        *nodes[:2],
+        nodes[2] | {"spec": {"unschedulable": True}},
+        runs,
+        comes,
+        _without("NodeAffinity", "free"),
+    )
+    assert not stands(Problem(found), np.array([0, 1]))
+    plan = solve(found, final_state=True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (0, "Optimal", True)
+
+
+def test_a_claim_is_reserved_for_no_more_pods_than_it_can_be() -> None:
+    """What went wrong: two pods came where a ResourceClaim takes one more, and that was proved."""
+    users = [{"resource": "pods", "name": f"u{n}", "uid": f"u{n}"} for n in range(255)]
+    claimed: Object = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "d", "namespace": "default"},
+        "spec": {"devices": {"requests": []}},
+        "status": {"allocation": {"devices": {"results": []}}, "reservedFor": users},
+    }
+    mine: Object = {"resourceClaims": [{"name": "d", "resourceClaimName": "d"}]}
+    found = cluster(node("n1"), claimed, *(pod(name, uid=name, **mine) for name in "ab"))
+    for final_state in (True, False):
+        plan = solve(found, final_state=final_state)
+        assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (1, "Optimal", True)
+    assert not stands(Problem(found), np.array([0, 0]))
