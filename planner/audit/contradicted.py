@@ -15,6 +15,7 @@ from models.objects.pod import Pod
 from planner.constraints.dynamic_resources import UNDECIDED
 from planner.documents.plan import PendingReason
 from planner.problem.problem import Problem
+from planner.scheduler.framework import Diagnosis, Framework, Plan
 from planner.scheduler.scheduler import Scheduler
 
 _LINE = re.compile(r"0/(?P<nodes>\d+) nodes are available: (?P<reasons>.*?)\.(?: |$)")
@@ -34,7 +35,9 @@ def contradictions(problem: Problem, only: Collection[str] | None = None) -> tup
         line = _said_of(pod)
         if not line or problem.held_back(number) or not (only is None or pod.key in only):
             continue
-        scheduler = scheduler or Scheduler(problem, preemption=False)
+        if scheduler is None:
+            scheduler = Scheduler(problem, preemption=False)
+            scheduler.restore_nominations(scheduler.queue)
         key = (int(problem.template_of[number]), line)
         if key not in known:
             known[key] = _explains(scheduler, number, line)
@@ -63,20 +66,31 @@ def _said_of(pod: Pod) -> str:
 
 
 def _explains(scheduler: Scheduler, pod: int, line: str) -> bool:
-    """Whether the scheduler would say that of a pod in the cluster as it was read."""
+    """Whether the scheduler would say that of a pod in the cluster as it was read.
+
+    It may have done so before nodes were promised to other pods.
+    """
     said = _LINE.match(line)
     problem = scheduler.problem
     name = problem.pods[pod].spec.scheduler_name
     if said is None or int(said["nodes"]) != problem.nodes.size or name not in scheduler.schedulers:
         return True
-    framework, template = scheduler.framework_of(pod), problem.template(pod)
-    diagnosis = framework.diagnose(framework.plan(template))
+    framework, plan = scheduler.framework_of(pod), scheduler.plan_of(pod)
+    diagnoses = [framework.diagnose(plan)]
+    if scheduler.has_nominations:
+        diagnoses.append(scheduler.diagnose(pod))
+    return any(_says(framework, plan, diagnosis, said["reasons"]) for diagnosis in diagnoses)
+
+
+def _says(framework: Framework, plan: Plan, diagnosis: Diagnosis, reasons: str) -> bool:
+    """Whether the scheduler tells these reasons where nodes are refused like that."""
+    template = plan.template
     if diagnosis.refusal is None and bool((diagnosis.first < 0).any()):
         return framework.waits_for(template) is not None or framework.bind_failure(template) is not None
     found = _LINE.match(diagnosis.message())
     if found is None:
         return True
-    here, there = _kinds(found["reasons"]), _kinds(said["reasons"])
+    here, there = _kinds(found["reasons"]), _kinds(reasons)
     undecided = {kind for kind in here if kind.startswith(UNDECIDED)}
     return here - undecided <= there if undecided else here == there
 

@@ -88,7 +88,7 @@ def limits(scheduler: Scheduler, decision: SchedulingDecision) -> tuple[str, ...
         return (QUOTA if is_about_quota(line) else ADMISSION,)
     if scheduler.problem.held_back(decision.pod):
         return ("SchedulingGates",)
-    return refusing(scheduler.framework_of(decision.pod).diagnose(scheduler.plan_of(decision.pod)))
+    return refusing(scheduler.diagnose(decision.pod))
 
 
 def refusing(diagnosis: Diagnosis) -> tuple[str, ...]:

@@ -22,8 +22,10 @@ from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
 
-#: By template the number of changes when a pod of it was refused last, and that pod.
-_Asked = dict[int, tuple[int, int]]
+#: A template and the node that the snapshot promises to a pod: what holds for one such pod, holds for all.
+_Alike = tuple[int, str | None]
+#: By these the number of changes when a pod was refused last, and that pod.
+_Asked = dict[_Alike, tuple[int, int]]
 
 
 class AtRest:
@@ -68,9 +70,12 @@ class AtRest:
             self.left.append(pod)
             # What holds back one pod, as a quota does, says nothing about others like it.
             if not self.problem.held_back(pod):
-                asked[int(self.problem.template_of[pod])] = self._changes, pod
+                asked[self._alike(pod)] = self._changes, pod
         else:
             self._placed(pod, node)
+
+    def _alike(self, pod: int) -> _Alike:
+        return int(self.problem.template_of[pod]), self.problem.pods[pod].status.nominated_node_name
 
     def _evicted(self, decision: SchedulingDecision) -> None:
         self._changes += bool(decision.victims)
@@ -83,18 +88,15 @@ class AtRest:
 
     def _retry(self, pod: int, asked: _Asked) -> None:
         """Try a pod once more, unless nothing has happened since one like it was refused."""
-        template = int(self.problem.template_of[pod])
-        changes, alike = asked.get(template, (-1, pod))
+        changes, other = asked.get(self._alike(pod), (-1, pod))
         if changes == self._changes:
-            # The line of that one holds for this one, too, unless a nomination of its own makes a difference.
-            if self.problem.pods[pod].status.nominated_node_name is None:
-                self.messages[pod] = self.messages[alike]
+            self.messages[pod] = self.messages[other]
             return
         decision = self.scheduler.decide(pod)
         self._evicted(decision)
         if decision.node is None:
             self.messages[pod] = decision.message
-            asked[template] = self._changes, pod
+            asked[self._alike(pod)] = self._changes, pod
         else:
             self.left.remove(pod)
             self.late[pod] = decision.node

@@ -48,7 +48,7 @@ def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: 
 
 def _blocked(case: PendingCase) -> Iterator[BlockedNodes]:
     """The nodes by the plugin that refused them first and why, the largest group first."""
-    diagnosis, names = case.framework.diagnose(case.plan), case.problem.nodes.names
+    diagnosis, names = case.static.scheduler.diagnose(case.pod), case.problem.nodes.names
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, rejection in enumerate(diagnosis.rejections):
         where = np.flatnonzero(diagnosis.first == number).tolist()

@@ -130,6 +130,10 @@ class Scheduler:
         """What these plugins have to ask about the template of a pod."""
         return self.framework_of(pod).plan(self.problem.template(pod))
 
+    def diagnose(self, pod: int) -> Diagnosis:
+        """Every node's first refusal of a pod now, nodes promised to others respected."""
+        return self._nominations.diagnose(self.framework_of(pod), self.plan_of(pod), pod)
+
     def _scheduler_name(self, pod: int) -> str:
         return self.problem.pods[pod].spec.scheduler_name
 

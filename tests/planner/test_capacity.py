@@ -211,6 +211,13 @@ def test_what_another_rule_refuses_is_not_put_down_to_a_quota() -> None:
     assert (row.more, row.limited_by) == (0, ("Admission",))
 
 
+def test_room_promised_to_another_pod_limits() -> None:
+    """What went wrong: the line named the room, and nothing was said to limit."""
+    old, promised = pod("old", "a1", cpu="1", gone=True), pod("first", cpu="2", nominated="a1", priority=5)
+    (row,) = capacity(cluster(node("a1", cpu="2"), old, promised, web(0, cpu="1"))).workloads
+    assert (row.more, row.limited_by) == (0, ("NodeResourcesFit",))
+
+
 def test_making_room_by_evictions_is_not_room() -> None:
     """A replica of higher priority would get a node, and evict others for it."""
     low = pod("low", on="a1", cpu="3", owner="ReplicaSet/low")

@@ -56,6 +56,14 @@ def test_a_line_that_is_explained_is_not(line: str, words: dict[str, str]) -> No
     assert not simulate(found).contradicted
 
 
+def test_a_node_promised_to_another_pod_contradicts_nothing() -> None:
+    """What went wrong: the line counted the promised room, as `explain` does, and was said to be wrong."""
+    line = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate"
+    promised = pod("first", cpu="2", nominated="n1", priority=5, created=CREATED)
+    there = pod("old", "n1", cpu="1", gone=True)
+    assert not simulate(cluster(node("n1", cpu="2"), there, promised, pending(line, cpu="1"))).contradicted
+
+
 def test_releases_name_taints_differently() -> None:
     """Some by name, some together."""
     nodes = [node(name, taints=["a=b:NoSchedule"]) for name in ("n1", "n2")]
