@@ -5,6 +5,7 @@ Written from what Kubernetes says of PersistentVolumeClaims; shares no line with
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -46,6 +47,7 @@ class Volumes:
         self.claims = {key_of(item): item for item in of("PersistentVolumeClaim")}
         self._volumes = {item["metadata"]["name"]: item for item in of("PersistentVolume")}
         self._classes = {item["metadata"]["name"]: item for item in of("StorageClass")}
+        self._users = Counter(use.key for pod in of("Pod") for use in uses(pod))
         self.limits = {
             (item["metadata"]["name"], driver["name"]): driver["allocatable"]["count"]
             for item in of("CSINode")
@@ -99,8 +101,11 @@ class Volumes:
 
     # VolumeBinding
 
-    def reached(self, pod: Object, node: str, bindings: Bindings) -> bool:
-        """Whether a node reaches the pod's volumes, and has or gets one for each claim that waits."""
+    def reached(self, pod: Object, node: str, bindings: Bindings | None) -> bool:
+        """Whether a node reaches the pod's volumes, and has or gets one for each claim that waits.
+
+        Without bindings pods that share claims may have bound them in any way.
+        """
         for use in uses(pod):
             claim = self.claims.get(use.key)
             if claim is None or claim["status"]["phase"] == "Lost" or not manifests.is_live(claim):
@@ -110,22 +115,25 @@ class Volumes:
                     return False
             elif not self._reaches(claim["spec"]["volumeName"], node):
                 return False
-        return self._chosen(pod, node, bindings) is not None
+        waiting = self._waiting(pod)
+        if bindings is None and any(self._users[key] > 1 for key in waiting):
+            return all(self._chosen([key], node, Bindings()) is not None for key in waiting)
+        return self._chosen(waiting, node, bindings or Bindings()) is not None
 
     def bound(self, pod: Object, node: str, bindings: Bindings) -> Bindings:
         """The same with what the claims of a pod get when it comes to a node."""
-        found = self._chosen(pod, node, bindings) or {}
+        found = self._chosen(self._waiting(pod), node, bindings) or {}
         made = {claim: node for claim, volume in found.items() if not volume}
         there = {claim: volume for claim, volume in found.items() if volume}
         return Bindings({**bindings.volumes, **there}, {**bindings.nodes, **made})
 
-    def _chosen(self, pod: Object, node: str, bindings: Bindings) -> dict[str, str] | None:
-        """What each open claim gets, the smallest first: a volume, or an empty name for one that is made.
+    def _chosen(self, waiting: Sequence[str], node: str, bindings: Bindings) -> dict[str, str] | None:
+        """What each open claim gets, one after the other: a volume, or an empty name for one that is made.
 
         None where some claim gets none.
         """
         found: dict[str, str] = {}
-        for key in self._waiting(pod):
+        for key in waiting:
             if key in bindings.volumes:
                 if not self._reaches(bindings.volumes[key], node):
                     return None

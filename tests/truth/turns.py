@@ -91,7 +91,7 @@ class Turns:
             "NodeResourcesFit": lambda: _has_room(pod, machine, here, profile),
             "VolumeRestrictions": lambda: not volumes.excluded(pod, everyone, here),
             "NodeVolumeLimits": lambda: final or not volumes.is_over(pod, node, here),
-            "VolumeBinding": lambda: volumes.reached(pod, node, bindings or Bindings()),
+            "VolumeBinding": lambda: volumes.reached(pod, node, None if final else bindings or Bindings()),
             "VolumeZone": lambda: volumes.lies_in_zone(pod, node),
             "PodTopologySpread": lambda: self._is_even(pod, node, others),
             "InterPodAffinity": lambda: self._is_liked(pod, node, others),

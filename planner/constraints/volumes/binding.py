@@ -96,10 +96,13 @@ class VolumeBinding(Filter):
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         # That two pods may want the same volume shows only when they are bound.
+        return where_accepted(self._judged(template, self._may_fit(template)))
+
+    def _may_fit(self, template: Template) -> Mask:
+        """The nodes with volumes for waiting claims; others may have bound those that they share."""
         claims = self.state.claims
         shared = any(self._users[claim.key] > 1 for claim in claims.unbound(template.pod))
-        fits = claims.fits_each(template.pod) if shared else claims.fits(template.pod)
-        return where_accepted(self._judged(template, fits))
+        return claims.fits_each(template.pod) if shared else claims.fits(template.pod)
 
     def encode(self, x: Counts) -> None:
         """A waiting claim gets one volume, and all its pods come where that is reachable.
@@ -163,7 +166,7 @@ class VolumeBinding(Filter):
         return (
             self.refusal(template) is None
             and all(found is not None and bool(claims.reachable(found)[nodes].all()) for found in volumes)
-            and (not claims.unbound(template.pod) or bool(claims.fits(template.pod)[nodes].all()))
+            and (not claims.unbound(template.pod) or bool(self._may_fit(template)[nodes].all()))
         )
 
     def serves(self, pods: Codes) -> bool:

@@ -105,3 +105,19 @@ def test_the_truth_notices_a_node_with_too_many_volumes() -> None:
     found = [node("n1"), csi_node("n1", "disk", 1), *shared]
     assert not Standing(found).fault({"default/p-v1": "n1"})
     assert Standing(found).fault({"default/p-v1": "n1", "default/p-v2": "n1"})
+
+
+def test_claims_that_pods_share_may_be_bound_one_by_one() -> None:
+    """What went wrong: a proved final state was said to be none.
+
+    The smallest volume suits both claims of a pod, and one of them nothing else; other pods could bind the
+    other claim before.
+    """
+    modes = ["ReadWriteOnce", "ReadWriteOncePod"]
+    there = [volume("small", size="1Gi", accessModes=modes), volume("large", size="5Gi")]
+    users = [user("both", "c1", "c2"), user("other", "c1", "gone")]
+    found = zonal(
+        claim("c1", modes=["ReadWriteOnce"]), claim("c2", modes=["ReadWriteOncePod"]), *there, *users
+    )
+    plan = solve(found, final_state=True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (1, "Optimal", True)
