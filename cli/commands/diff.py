@@ -27,8 +27,8 @@ def diff(
     controller gives replacements other names: a pod of a workload that is gone from one node, and
     another that came to a node, are one that moved.
 
-    Exit code 1 when more pods are too many under DoNotSchedule constraints than before, or a pod waits
-    that did not. `-o name` prints these pods, and the workloads whose constraint broke.
+    Exit code 1 when a DoNotSchedule constraint is more broken than before, or a pod waits that did not.
+    `-o name` prints these pods, and the workloads with such a constraint.
     """
     from cli.input.source import load
     from cli.output.render import Page, show
@@ -41,5 +41,5 @@ def diff(
         scope.check(new)
     found = compare_snapshots(old, new, namespace=scope.namespace)
     show(found, Page.of(output, verbose))
-    if found.pending or found.after.hard_excess > found.before.hard_excess:
+    if found.pending or found.worse:
         raise typer.Exit(Exit.FINDINGS)

@@ -78,7 +78,7 @@ def drain(
     it: what becomes of each Job is told.
 
     Exit code 1 when a node is not empty in the end, a replacement stays pending, a DoNotSchedule
-    constraint is broken that held before, a Job fails, or pods evict each other without an end.
+    constraint is more broken than before, a Job fails, or pods evict each other without an end.
     `-o name` prints the nodes in their order, `-o script` a shell script that cordons them all, drains
     wave by wave and waits until what was made again is ready; there is none where a node is blocked.
     """
@@ -103,7 +103,7 @@ def drain(
             preemption=not no_preemption,
             stop_event=stop_requested,
         )
-    worse = plan.after.hard_excess > plan.before.hard_excess or plan.after.pending > plan.before.pending
+    worse = bool(plan.new_pending or plan.worse)
     fails = any(row.outcome == "Fails" for row in plan.jobs)
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
     findings = bool(plan.blocked) or worse or fails or not plan.played_to_end

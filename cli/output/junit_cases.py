@@ -99,3 +99,6 @@ def _nodes(document: DrainPlan) -> Iterator[JUnitCase]:
         namespace, _, name = reason.example.partition("/")
         pods = "1 pod" if reason.pods == 1 else f"{reason.pods} pods"
         yield JUnitCase("after the drain", namespace, f"Pod/{name}", f"{pods} pending: {reason.message}")
+    for worse in document.worse:
+        wrong = f"over {worse.topology_key} {worse.excess_before} -> {worse.excess_after} pods too many"
+        yield JUnitCase("spread after the drain", worse.namespace, worse.workload, wrong)

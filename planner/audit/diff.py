@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from models import Cluster
 from planner.audit.findings import MOST_DOMAINS, audit
 from planner.audit.spread_counts import Owners, too_much
+from planner.audit.worse import Surplus, worse_constraints
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.diff import Diff, MovedPod, NodeChanges, PendingPod, PlacedPod, WorkloadChange
 from planner.documents.move_plan import Balance
@@ -31,6 +32,13 @@ class _Side:
         surpluses = ((row.when_unsatisfiable == HARD, row.excess) for row in self.constraints)
         return Balance(**too_much(surpluses), pending=sum(not node for node in self.nodes.values()))
 
+    @property
+    def surpluses(self) -> Iterator[Surplus]:
+        """What each hard constraint has too much."""
+        for row in self.constraints:
+            if row.when_unsatisfiable == HARD:
+                yield (row.namespace, row.workload, row.topology_key), sum(row.excess.values())
+
 
 def diff(before: Cluster, after: Cluster, *, namespace: str | None = None) -> Diff:
     """What changed: nodes, spread, which pods moved and which wait; in one namespace or in all."""
@@ -41,6 +49,7 @@ def diff(before: Cluster, after: Cluster, *, namespace: str | None = None) -> Di
         after=new.balance,
         nodes=_nodes(before, after),
         spread=tuple(_spread(old.constraints, new.constraints)),
+        worse=tuple(worse_constraints(old.surpluses, new.surpluses)),
         moved=tuple(moved),
         pending=tuple(_pending(old, new, evicted)),
         placed=tuple(

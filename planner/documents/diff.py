@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from planner.documents.move_plan import Balance
-from planner.documents.plan import Document, DocumentPart, SpreadChange, WorkloadPart
+from planner.documents.plan import Document, DocumentPart, SpreadChange, WorkloadPart, WorseConstraint
 
 
 class PodPart(DocumentPart):
@@ -81,6 +81,8 @@ class Diff(Document):
     spread: tuple[SpreadChange, ...] = ()
     """The constraints whose pods per domain differ. Changed terms make another constraint; one that is in one
     snapshot only has no domains in the other."""
+    worse: tuple[WorseConstraint, ...] = ()
+    """DoNotSchedule constraints that are more broken than before, whatever else has got better."""
     moved: tuple[MovedPod, ...] = ()
     """Pods that are on another node. Of the pods of a workload that are gone and those that are new, as many
     as there are on the same node have stayed; the others are paired in the order of their names."""

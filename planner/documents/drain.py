@@ -6,7 +6,7 @@ from typing import Literal
 
 from planner.documents.explanation import Fix
 from planner.documents.move_plan import Balance
-from planner.documents.plan import Document, DocumentPart, PendingReason, SpreadChange
+from planner.documents.plan import Document, DocumentPart, PendingReason, SpreadChange, WorseConstraint
 
 
 class DrainEviction(DocumentPart):
@@ -102,6 +102,10 @@ class DrainPlan(Document):
     """With the nodes cordoned and every waiting pod placed as far as possible."""
     after: Balance
     """The same after the drain."""
+    new_pending: int = 0
+    """Pods that wait after the drain and did not before: replacements, and pods that were preempted."""
+    worse: tuple[WorseConstraint, ...] = ()
+    """DoNotSchedule constraints that are more broken than before, whatever else has got better."""
     jobs: tuple[DrainedJob, ...] = ()
     """What the evictions do to Jobs."""
     pending: tuple[PendingReason, ...] = ()

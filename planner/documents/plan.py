@@ -207,6 +207,15 @@ class ConstraintReport(ConstraintTerms):
     """Whether no domain has too many."""
 
 
+class WorseConstraint(ConstraintPart):
+    """The DoNotSchedule constraints of a workload over a key that are more broken than before."""
+
+    excess_before: int
+    """Pods too many before."""
+    excess_after: int
+    """Pods too many after."""
+
+
 class Finding(DocumentPart):
     """Something else that a cluster should not contain: which pods share what, and where."""
 

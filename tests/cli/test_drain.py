@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import budget, node, pod
+from tests.builders import Object, budget, node, pod
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write
 from tests.planner.eviction.jobs import job, of_job
+from tests.planner.simulation.drain.made_worse import repaired_and_broken, waits_for_the_eviction
 
 RECORDED = Path(__file__).parents[1] / "data/conformance/preemption.jsonl.gz"
 
@@ -121,3 +122,24 @@ def test_every_pod_that_blocks_a_node_is_told(
     (row,) = json.loads(planner("drain", "a1", "-f", path, "-o", "json").out)["blocked"]
     assert [item["pod"] for item in row["pods"]] == [f"default/{app}-{n}" for app in "cd" for n in range(2)]
     assert row["pod"] == "default/c-0"
+
+
+@pytest.mark.parametrize(
+    ("objects", "told", "case"),
+    [
+        (waits_for_the_eviction(), "1 eviction; 1 pod pending that was not before.", "1 pod pending:"),
+        (
+            repaired_and_broken(),
+            "3 evictions; DoNotSchedule constraints worse by 1 pod.",
+            "0 -&gt; 1 pods too many",
+        ),
+    ],
+)
+def test_what_gets_worse_is_a_finding_whatever_gets_better(
+    planner: Planner, tmp_path: Path, objects: list[Object], told: str, case: str
+) -> None:
+    """The exit code, the sentence and the report of tests say so."""
+    report = tmp_path / "report.xml"
+    ended = planner("drain", "a1", "-f", write(tmp_path / "c.json", *objects), "--junit", str(report))
+    assert (ended.code, ended.verdict) == (1, f"1 of 1 node emptied in 1 wave; {told}")
+    assert case in report.read_text()

@@ -132,3 +132,22 @@ def test_a_plan_that_was_carried_out() -> None:
         (step.source, step.node) for step in plan.steps
     )
     assert found.after.hard_excess == 0
+
+
+def test_a_constraint_that_gets_better_makes_up_for_none_that_gets_worse() -> None:
+    """As many are too many together; the one of the other workload held before."""
+
+    def side(web: str, api: str) -> Cluster:
+        pods = [
+            pod(f"{name}-{number}", f"n{on}", app=name, owner=f"ReplicaSet/{name}", spread=[spread(app=name)])
+            for name, places in (("web", web), ("api", api))
+            for number, on in enumerate(places)
+        ]
+        return Cluster.from_objects([node("n0", "a"), node("n1", "b"), *pods])
+
+    found = diff(side("0100", "010"), side("010", "0100"))
+    assert (found.before.hard_excess, found.after.hard_excess) == (1, 1)
+    assert not found.moved
+    (row,) = found.worse
+    assert (row.workload, row.excess_before, row.excess_after) == ("ReplicaSet/api", 0, 1)
+    assert diff(side("010", "010"), side("01", "010")).worse == ()

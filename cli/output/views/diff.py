@@ -37,12 +37,9 @@ def sections(document: Diff, page: Page) -> Iterator[Section]:
 
 
 def names(document: Diff) -> Iterator[str]:
-    """The pods that wait now and did not before, and the workloads whose constraint broke."""
+    """The pods that wait now and did not before, and the workloads with a constraint that is more broken."""
     yield from (pod_line(row.pod) for row in document.pending)
-    for row in document.spread:
-        hard = row.when_unsatisfiable == "DoNotSchedule"
-        if hard and row.skew_after > row.max_skew >= row.skew_before:
-            yield workload_line(row.namespace, row.workload)
+    yield from dict.fromkeys(workload_line(row.namespace, row.workload) for row in document.worse)
 
 
 def _verdict(document: Diff) -> VerdictBlock:
@@ -51,6 +48,9 @@ def _verdict(document: Diff) -> VerdictBlock:
     parts = []
     if before.hard_excess != after.hard_excess:
         parts.append(f"{before.hard_excess} -> {after.hard_excess} pods too many under DoNotSchedule")
+    over = sum(row.excess_after - row.excess_before for row in document.worse)
+    if over and after.hard_excess <= before.hard_excess:
+        parts.append(f"some DoNotSchedule constraints worse by {counted(over, 'pod')}")
     if before.soft_excess != after.soft_excess:
         parts.append(f"{before.soft_excess} -> {after.soft_excess} too many under ScheduleAnyway")
     if document.pending:
@@ -58,11 +58,13 @@ def _verdict(document: Diff) -> VerdictBlock:
         parts.append(f"{counted(len(document.pending), 'pod')} {waits} not before")
     if document.moved:
         parts.append(f"{counted(len(document.moved), 'pod')} moved")
-    worse = bool(document.pending) or after.hard_excess > before.hard_excess
+    worse = bool(document.pending or document.worse)
     changed = [document.spread, document.workloads, document.placed, *_lists(document)]
     if not parts:
         parts = [
-            "Nothing got worse, no pod moved" if any(changed) else "No difference in nodes, pods and spread"
+            "No pod moved, none waits that did not before, and as many are too many"
+            if any(changed)
+            else "No difference in nodes, pods and spread"
         ]
     sentence = "; ".join(parts)
     return VerdictBlock(f"{sentence[0].upper()}{sentence[1:]}.", "bad" if worse else "good")

@@ -111,15 +111,16 @@ def _verdict(document: DrainPlan) -> VerdictBlock:
     back = sum(row.lands in document.nodes for step in document.steps for row in step.evictions)
     if back:
         parts.append(f"{counted(back, 'pod')} back on them")
-    pending = document.after.pending - document.before.pending
-    if pending > 0:
-        parts.append(f"{counted(pending, 'pod')} more pending than before")
-    over = document.after.hard_excess - document.before.hard_excess
-    if over > 0:
-        parts.append(f"{counted(over, 'pod')} more above maxSkew than before")
+    pending = document.new_pending
+    over = sum(row.excess_after - row.excess_before for row in document.worse)
+    if pending:
+        were = "was" if pending == 1 else "were"
+        parts.append(f"{counted(pending, 'pod')} pending that {were} not before")
+    if over:
+        parts.append(f"DoNotSchedule constraints worse by {counted(over, 'pod')}")
     failing = sum(row.outcome == "Fails" for row in document.jobs)
     if failing:
         parts.append(f"{counted(failing, 'Job')} {'fails' if failing == 1 else 'fail'}")
     well = not failing and document.played_to_end and emptied == len(document.nodes)
-    well = well and pending <= 0 and over <= 0
+    well = well and not pending and not over
     return VerdictBlock("; ".join(parts) + ".", "good" if well else "bad")

@@ -14,6 +14,7 @@ from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
 from planner.audit.spread_counts import SpreadCounts, take, too_much
+from planner.audit.worse import Surplus, worse_constraints
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
@@ -94,8 +95,8 @@ def drain(
 
 
 def _left(plan: DrainPlan) -> tuple[int, int]:
-    """The smaller the better: nodes that are not empty, and pods more that wait."""
-    return len(plan.blocked), max(0, plan.after.pending - plan.before.pending)
+    """The smaller the better: nodes that are not empty, and pods that wait and did not before."""
+    return len(plan.blocked), plan.new_pending
 
 
 def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
@@ -119,7 +120,7 @@ class _DrainOutcome(NamedTuple):
     @property
     def harm(self) -> tuple[int, int, int]:
         """The smaller the better: what is left, and what is broken by it."""
-        return *_left(self.plan), max(0, self.plan.after.hard_excess - self.plan.before.hard_excess)
+        return *_left(self.plan), sum(row.excess_after - row.excess_before for row in self.plan.worse)
 
     @property
     def rank(self) -> tuple[int, ...]:
@@ -243,7 +244,7 @@ class DrainRun:
         played = Drain(simulation, allowances, self._going, self._effort, self._facts, late=late)
         played.run_until_quiet()
         spread = take(doubled, simulation.scheduler.state)
-        before = _balance(spread, simulation)
+        before, waiting = _balance(spread, simulation), frozenset(simulation.waiting)
         already = len(simulation.preempted)
         found = played.run(order, self._at_once)
         simulation.explain()
@@ -259,6 +260,8 @@ class DrainRun:
             played_to_end=not found.restless,
             before=before,
             after=after.model_copy(update={"pending": after.pending + len(refused)}),
+            new_pending=len((refused.keys() | simulation.waiting) - waiting),
+            worse=tuple(worse_constraints(_surpluses(spread), _surpluses(ends))),
             jobs=tuple(_job(job, impact) for job, impact in impacts),
             pending=tuple(_pending(doubled, simulation, refused)),
             spread=tuple(row for row in spread_changes(spread, ends) if row.before != row.after),
@@ -357,6 +360,13 @@ def _blocked(problem: Problem, found: Drained, nodes: Sequence[str]) -> Iterator
 
 def _balance(counts: Sequence[SpreadCounts], simulation: ClusterSimulation) -> Balance:
     return Balance(**too_much((item.hard, item.surplus) for item in counts), pending=len(simulation.waiting))
+
+
+def _surpluses(counts: Sequence[SpreadCounts]) -> Iterator[Surplus]:
+    for item in counts:
+        if item.hard:
+            key = item.rule.constraint.topology_key
+            yield (item.namespace, item.workload, key), sum(item.surplus.values())
 
 
 def _pending(

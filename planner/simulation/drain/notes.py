@@ -53,11 +53,15 @@ def preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterato
 def with_new_nodes(again: DrainPlan) -> str:
     """What a drain comes to after as many new nodes have come as are drained."""
     every, emptied = len(again.nodes), len(again.nodes) - len(again.blocked)
-    more = max(0, again.after.pending - again.before.pending)
     return (
         f"--surge {every}, as many new nodes as are drained, would help: {emptied} of "
-        f"{counted(every, 'node')} emptied, {counted(more, 'pod')} more pending than before"
+        f"{counted(every, 'node')} emptied, {_waiting_anew(again.new_pending)}"
     )
+
+
+def _waiting_anew(pods: int) -> str:
+    """`1 pod pending that was not before`."""
+    return f"{counted(pods, 'pod')} pending that {'was' if pods == 1 else 'were'} not before"
 
 
 def returned(
