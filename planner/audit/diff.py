@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from models import Cluster
 from planner.audit.findings import MOST_DOMAINS, audit
@@ -94,10 +95,7 @@ def _nodes(before: Cluster, after: Cluster) -> NodeChanges:
 
 def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) -> Iterator[SpreadChange]:
     """The constraints whose counts differ; one that is on one side only has no domains on the other."""
-    before = {_identity(row): row for row in old}
-    after = {_identity(row): row for row in new}
-    for key in dict.fromkeys((*before, *after)):
-        left, right = before.get(key), after.get(key)
+    for left, right in _paired(old, new):
         known = left or right
         domains = [dict(row.domains) if row else {} for row in (left, right)]
         if known is None or domains[0] == domains[1]:
@@ -118,6 +116,54 @@ def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) ->
             skew_before=left.skew if left else 0,
             skew_after=right.skew if right else 0,
         )
+
+
+def _paired(
+    old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]
+) -> Iterator[tuple[ConstraintReport | None, ConstraintReport | None]]:
+    """The constraints that differ, each beside what it was; None where it is on one side only.
+
+    A constraint may have several rows, each with nodes of its own, as of a DaemonSet one for every node: what
+    is on both sides is left out, and the others go by the names of their domains.
+    """
+    before, after = _by_identity(old), _by_identity(new)
+    for key in dict.fromkeys((*before, *after)):
+        left, right = _unlike(before[key], after[key]), _unlike(after[key], before[key])
+        was, now = _by_domains(left, right), _by_domains(right, left)
+        for names in dict.fromkeys((*was, *now)):
+            yield from zip_longest(was.get(names, ()), now.get(names, ()))
+
+
+def _by_domains(
+    rows: Iterable[ConstraintReport], others: Iterable[ConstraintReport]
+) -> dict[frozenset[str], list[ConstraintReport]]:
+    """The rows by the names of their domains; under none those whose names the other side has not."""
+    there = {frozenset(row.domains) for row in others}
+    found: dict[frozenset[str], list[ConstraintReport]] = defaultdict(list)
+    for row in rows:
+        names = frozenset(row.domains)
+        found[names if names in there else frozenset()].append(row)
+    return found
+
+
+def _unlike(rows: Iterable[ConstraintReport], others: Iterable[ConstraintReport]) -> list[ConstraintReport]:
+    """The rows without as many of the same pods by domain as the other side has."""
+    there = Counter(frozenset(row.domains.items()) for row in others)
+    found = []
+    for row in rows:
+        pods = frozenset(row.domains.items())
+        if there[pods]:
+            there[pods] -= 1
+        else:
+            found.append(row)
+    return found
+
+
+def _by_identity(rows: Iterable[ConstraintReport]) -> dict[Hashable, list[ConstraintReport]]:
+    found: dict[Hashable, list[ConstraintReport]] = defaultdict(list)
+    for row in rows:
+        found[_identity(row)].append(row)
+    return found
 
 
 def _differing(left: Mapping[str, int], right: Mapping[str, int]) -> list[dict[str, int]]:

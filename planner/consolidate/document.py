@@ -122,12 +122,15 @@ def _cordoned_meanwhile(emptied: Emptied) -> Iterator[str]:
 
 
 def _removed(prices: NodePrices, emptied: Emptied) -> Iterator[RemovedNode]:
+    """The nodes that go, in the order in which they are empty; those of a wave by name."""
+    names = emptied.trial.problem.nodes.names
     wave_of: dict[int, int] = {}
     for number, wave in enumerate(emptied.waves, start=1):
         wave_of |= {landing.move.source: number for landing in wave}
-    for node in np.flatnonzero(emptied.removed).tolist():
+    going = np.flatnonzero(emptied.removed).tolist()
+    for node in sorted(going, key=lambda node: (wave_of.get(node, 0), names[node])):
         yield RemovedNode(
-            node=emptied.trial.problem.nodes.names[node],
+            node=names[node],
             type=prices.types[node],
             price=prices.cost(int(prices.prices[node])),
             wave=wave_of.get(node, 0),

@@ -6,7 +6,7 @@ from collections import Counter
 from models import Cluster
 from planner import check, diff, rebalance
 from tests import seeds
-from tests.builders import Object, node, pod, spread
+from tests.builders import HOST, Object, node, pod, spread
 
 ZONES = "aabbcc"
 
@@ -151,3 +151,27 @@ def test_a_constraint_that_gets_better_makes_up_for_none_that_gets_worse() -> No
     (row,) = found.worse
     assert (row.workload, row.excess_before, row.excess_after) == ("ReplicaSet/api", 0, 1)
     assert diff(side("010", "010"), side("01", "010")).worse == ()
+
+
+def test_the_order_of_pods_is_no_difference() -> None:
+    """What went wrong: of a constraint that each pod of a DaemonSet has for its own node, the last."""
+    names = [f"n{number}" for number in range(4)]
+    nodes = [node(name, ZONES[number]) for number, name in enumerate(names)]
+    agents = [
+        pod(
+            f"agent-{name}",
+            name,
+            app="agent",
+            owner="DaemonSet/agent",
+            spread=[spread(HOST, app="agent")],
+            only_on=[{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}],
+        )
+        for name in names
+    ]
+    found = diff(Cluster.from_objects([*nodes, *agents]), Cluster.from_objects([*nodes, *reversed(agents)]))
+    assert (found.spread, found.worse) == ((), ())
+    found = diff(
+        Cluster.from_objects([*nodes, *agents]), Cluster.from_objects([*nodes, *reversed(agents[1:])])
+    )
+    assert [(row.before, row.after) for row in found.spread] == [({"n0": 1}, {})]
+    assert [row.workload for row in found.workloads] == ["DaemonSet/agent"]

@@ -28,7 +28,7 @@ def sections(document: ConsolidationPlan, page: Page) -> Iterator[Section]:
 
 def names(document: ConsolidationPlan) -> Iterator[str]:
     """The nodes that go, in the order in which they are empty."""
-    return (f"node/{row.node}" for row in sorted(document.removed, key=lambda row: row.wave))
+    return (f"node/{row.node}" for row in document.removed)
 
 
 def _verdict(document: ConsolidationPlan) -> VerdictBlock:
@@ -86,7 +86,7 @@ def _added(document: ConsolidationPlan, page: Page) -> Table:
 def _removed(document: ConsolidationPlan, page: Page) -> Table:
     rows = [
         [row.node, row.type or "<none>", f"{row.price:g}", str(row.wave) if row.wave else "now"]
-        for row in sorted(document.removed, key=lambda row: (row.wave, row.node))
+        for row in document.removed
     ]
     most = None if page.all_rows else MANY_ROWS
     return Table(

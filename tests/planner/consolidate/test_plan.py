@@ -206,6 +206,15 @@ def test_what_holds_a_node_is_told() -> None:
     assert all(row.wave == 0 for row in plan.removed)
 
 
+def test_nodes_that_go_are_in_the_order_in_which_they_are_empty() -> None:
+    """What went wrong: they were in that of the snapshot, and the second is empty from the beginning."""
+    nodes = [node(name, cpu="2", pods="5") for name in ("n1", "n2", "n3")]
+    plan = consolidate(
+        cluster(*nodes, owned("web-1", "n1"), owned("db-1", "n3")), choice=NodeChoice(frozenset({"n3"}))
+    )
+    assert [(row.node, row.wave) for row in plan.removed] == [("n2", 0), ("n1", 1)]
+
+
 def test_a_node_that_a_preemptor_waits_for_stays() -> None:
     """What went wrong: the node that it is nominated to was said to go, as nothing ran on it any more."""
     found = cluster(
