@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cli.output.staying_pods import alike, staying
+from cli.output.staying_pods import on_node
 from models.errors import InternalError
 from planner.documents.drain import DrainPlan
 from planner.documents.plan import CheckReport, Document, Simulation
@@ -90,7 +90,7 @@ def _nodes(document: DrainPlan) -> Iterator[JUnitCase]:
     blocked = {row.node: row for row in document.blocked}
     for node in document.nodes:
         row = blocked.get(node)
-        held = "\n".join(map(staying, alike(row))) if row else ""
+        held = "\n".join(on_node(row)) if row else ""
         yield JUnitCase("drain", "", f"Node/{node}", held)
     for job in document.jobs:
         wrong = f"fails by its evictions ({job.reason})" if job.outcome == "Fails" else ""

@@ -196,10 +196,14 @@ class Owners:
 
     def workload(self, template: Template) -> str:
         """`Kind/name` of the workload, or of the pod itself when nothing owns it."""
-        owner = template.owner
+        return self.of(template.pod)
+
+    def of(self, pod: Pod) -> str:
+        """The same of a pod without a template, such as a finished one."""
+        owner = pod.metadata.controller
         if owner is None:
-            return f"Pod/{template.pod.name}"
-        above = self._above.get((owner.kind, f"{template.namespace}/{owner.name}"))
+            return f"Pod/{pod.name}"
+        above = self._above.get((owner.kind, f"{pod.namespace}/{owner.name}"))
         return _spelled(above or owner)
 
 

@@ -43,8 +43,13 @@ class StayingPod(DocumentPart):
     does not end."""
     reason: Reason = "Budget"
     """Why it stays."""
+    workload: str = ""
+    """Its workload."""
     fixes: tuple[Fix, ...] = ()
     """What lets it go, each tried out; others may still keep the node."""
+    exhausted: bool = False
+    """Whether, where a budget keeps it, all changes were tried out that could let it go: one more replica,
+    and budgets that let one more pod go."""
 
 
 class BlockedNode(DocumentPart):
@@ -60,6 +65,9 @@ class BlockedNode(DocumentPart):
     """Why that pod stays."""
     fixes: tuple[Fix, ...] = ()
     """What frees the node, each tried out."""
+    exhausted: bool = False
+    """Whether, where a budget keeps that pod, all changes were tried out that could let it go: one more
+    replica, and budgets that let one more pod go."""
     pods: tuple[StayingPod, ...] = ()
     """All pods that stay, the first one too."""
 

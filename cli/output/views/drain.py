@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
 from cli.output.page import MANY_ROWS, Page, counted
-from cli.output.staying_pods import alike, staying
+from cli.output.staying_pods import Cause, causes, some
 from cli.output.views.explanation import fix_blocks
 from cli.output.views.verdict import paragraphs
-from planner.documents.drain import BlockedNode, DrainedJob, DrainPlan, DrainStep, StayingPod
+from planner.documents.drain import BlockedNode, DrainedJob, DrainPlan, DrainStep
 from planner.documents.explanation import Fix
 
-#: So many nodes that pods of one node go to are named.
-_MOST_NAMES = 4
+#: So many nodes that pods of one node go to are named, and only where so few nodes are drained.
+_MOST_NAMES, _FEW_STEPS = 4, 5
+#: So many causes for which pods stay are told.
+_MOST_CAUSES = 8
 
 
 def sections(document: DrainPlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
     yield section("", _verdict(document))
-    for row in document.blocked:
-        yield section(f"What holds {row.node}", *_blocked(row, page))
+    for number, blocks in enumerate(_causes(document.blocked, page)):
+        yield section("" if number else "What stays on the nodes", *blocks)
     yield section("Waves", _steps(document, page))
-    yield section("", *_waves(document))
+    yield section("", *_waves(document, page))
+    if page.all_rows:
+        yield section("Evictions", _evictions(document))
     if document.jobs:
         yield section("Jobs", _jobs(document, page))
     yield section("Why pods stay pending", *paragraphs(document.pending, page))
@@ -35,21 +39,58 @@ def names(document: DrainPlan) -> Iterator[str]:
 
 
 def _steps(document: DrainPlan, page: Page) -> Table:
-    rows = [
-        [str(step.wave), step.node, str(len(step.evictions)), _lands(step, page)] for step in document.steps
+    """A row for every node, those that are not drained at all in the end."""
+    blocked = {row.node: len(row.pods) for row in document.blocked}
+    drained = {step.node for step in document.steps}
+    columns = ["WAVE", "NODE", "EVICTIONS"]
+    columns += ["NO NODE"] if _without_node(document) else []
+    columns += ["STAY"] if blocked else []
+    columns += ["LANDS"] if len(document.steps) <= _FEW_STEPS else []
+    told = [
+        {
+            "WAVE": str(step.wave),
+            "NODE": step.node,
+            "EVICTIONS": str(len(step.evictions)),
+            "NO NODE": str(sum(row.lands is None for row in step.evictions)),
+            "STAY": str(blocked.get(step.node, 0)),
+            "LANDS": _lands(step, page),
+        }
+        for step in document.steps
     ]
+    told += [
+        {"WAVE": "-", "NODE": node, "EVICTIONS": "0", "NO NODE": "0", "STAY": str(stay), "LANDS": ""}
+        for node, stay in blocked.items()
+        if node not in drained
+    ]
+    rows = [[row[column] for column in columns] for row in told]
     most = None if page.all_rows else MANY_ROWS
-    heads = ("WAVE", "NODE", "EVICTIONS", "LANDS")
-    return Table(heads, rows_of(rows), noun="node", most=most, source="steps")
+    return Table(tuple(columns), rows_of(rows), noun="node", most=most)
 
 
-def _waves(document: DrainPlan) -> Iterator[Block]:
-    """What a wave is, where there are several."""
+def _without_node(document: DrainPlan) -> bool:
+    return any(row.lands is None for step in document.steps for row in step.evictions)
+
+
+def _waves(document: DrainPlan, page: Page) -> Iterator[Block]:
+    """What a wave is, where there are several, and what it means that an evicted pod has no node."""
     if len({step.wave for step in document.steps}) > 1:
         yield Sentence(
             "Nodes of a wave are drained together (--at-once); the next begins when what was evicted is "
             "ready again. A node comes in the wave in which its last pod may go."
         )
+    if _without_node(document):
+        yield Sentence("No node: the replacement stays pending, or nothing makes the pod again.")
+    if len(document.steps) > _FEW_STEPS and not page.all_rows:
+        yield Sentence("-v shows where every pod lands.")
+
+
+def _evictions(document: DrainPlan) -> Table:
+    rows = [
+        [str(step.wave), step.node, row.pod, row.lands or "no node"]
+        for step in document.steps
+        for row in step.evictions
+    ]
+    return Table(("WAVE", "NODE", "POD", "LANDS"), rows_of(rows), noun="eviction")
 
 
 def _jobs(document: DrainPlan, page: Page) -> Table:
@@ -67,39 +108,63 @@ def _outcome(row: DrainedJob) -> str:
 
 
 def _lands(step: DrainStep, page: Page) -> str:
-    """`b1 3, b2 1`: how many go where; every pod with its node when everything is wanted."""
-    if page.everything:
-        return ", ".join(f"{row.pod} -> {row.lands or '<none>'}" for row in step.evictions)
-    found = Counter(row.lands or "<none>" for row in step.evictions).most_common()
-    parts = [f"{node} {pods}" for node, pods in found[:_MOST_NAMES]]
+    """`b1 3, b2 1`: how many go where."""
+    found = Counter(row.lands for row in step.evictions if row.lands is not None).most_common()
+    shown = found if page.everything else found[:_MOST_NAMES]
+    parts = [f"{node} {pods}" for node, pods in shown]
     more = len(found) - len(parts)
     return ", ".join([*parts, *([f"{counted(more, 'node')} more"] if more else [])])
 
 
-def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
-    """The pods that stay, those with the same cause together, and what frees the node, or else each pod."""
-    told = row.pod if len(row.pods) == 1 else counted(len(row.pods), "pod")
-    yield Sentence(f"{row.node} is not emptied: {told} stay{'s' if len(row.pods) == 1 else ''}.", "bad")
-    groups = sorted(alike(row), key=lambda several: _is_unhelped(row, several[0]))
-    for several in groups:
-        yield Sentence(several[0].message if len(row.pods) == 1 else staying(several), indent=2)
-        if not row.fixes:
-            yield from _fixes(several[0].fixes, page)
-    yield from _fixes(row.fixes, page)
-    if any(_is_unhelped(row, several[0]) for several in groups):
-        yield Sentence(
-            "Neither one more replica nor a budget that lets one more pod go changes that.", indent=2
-        )
+def _causes(blocked: Sequence[BlockedNode], page: Page) -> Iterator[Iterable[Block]]:
+    """What keeps nodes from becoming empty, a group of blocks for each cause: first where a change helps."""
+    found = sorted(causes(blocked), key=lambda cause: (not _helping(cause), -len(cause.pods)))
+    shown = found if page.all_rows else found[:_MOST_CAUSES]
+    for cause in shown:
+        yield _cause(cause, page)
+    if rest := found[len(shown) :]:
+        pods = counted(sum(len(cause.pods) for cause in rest), "more pod")
+        yield [Sentence(f"{pods} with {counted(len(rest), 'other cause')} (-v shows all)")]
 
 
-def _is_unhelped(row: BlockedNode, pod: StayingPod) -> bool:
-    """Whether a budget keeps a pod on the node, and no change that was tried out lets it go."""
-    return pod.reason == "Budget" and not (row.fixes or pod.fixes)
+def _cause(cause: Cause, page: Page) -> Iterator[Block]:
+    """The pods that stay, why, and what lets them go."""
+    yield Sentence(f"{cause.subject}.", "bad")
+    yield Sentence(cause.message, indent=2)
+    if page.all_rows and len(cause.pods) > 1:
+        rows = [[row.node, pod.pod] for row, pod in cause.staying]
+        yield Table(("NODE", "POD"), rows_of(rows), noun="pod", indent=2)
+    for number, fix in enumerate(_helping(cause), start=1):
+        bare = fix.model_copy(update={"node": ""})
+        yield from fix_blocks(number, bare, page, effect=_effect(fix, cause))
+    unhelped = sum(pod.exhausted and not (row.fixes or pod.fixes) for row, pod in cause.staying)
+    if unhelped:
+        neither = "either one more replica nor a budget that lets one more pod go changes that."
+        whom = "N" if unhelped == len(cause.pods) else f"For {unhelped} of these pods n"
+        yield Sentence(whom + neither, indent=2)
 
 
-def _fixes(fixes: Sequence[Fix], page: Page) -> Iterator[Block]:
-    for number, fix in enumerate(fixes, start=1):
-        yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)
+def _helping(cause: Cause) -> list[Fix]:
+    """The changes that let at least one of the pods go, each once."""
+    return [*{_change(fix): fix for pod in cause.pods for fix in pod.fixes}.values()]
+
+
+def _change(fix: Fix) -> Hashable:
+    """What a fix changes, whatever node it is about."""
+    return tuple((change.namespace, change.target, change.summary) for change in fix.changes)
+
+
+def _effect(fix: Fix, cause: Cause) -> str:
+    """How many of the pods a change lets go, and which nodes are empty then."""
+    rows = [row.node for row, _ in cause.staying if _change(fix) in map(_change, row.fixes)]
+    emptied, every = [*dict.fromkeys(rows)], len(cause.nodes)
+    go = sum(_change(fix) in map(_change, pod.fixes) for pod in cause.pods)
+    all_nodes = some(emptied) if every == 1 else f"all {every} nodes"
+    if len(emptied) == every and go == len(cause.pods):
+        return f" (empties {all_nodes})"
+    lets = "it" if len(cause.pods) == 1 else f"{go} of the {len(cause.pods)} pods"
+    which = all_nodes if len(emptied) == every else some(emptied) or "no node"
+    return f" (lets {lets} go, and empties {which})"
 
 
 def _verdict(document: DrainPlan) -> VerdictBlock:

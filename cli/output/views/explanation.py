@@ -153,12 +153,12 @@ def fixes(item: Explanation, page: Page) -> Iterator[Block]:
         yield Sentence(f"{counted(len(item.risky), 'change')} less safe to apply, too: -v shows them.")
 
 
-def fix_blocks(number: int, fix: Fix, page: Page, pods: int = 1) -> Iterator[Block]:
-    """A numbered fix with how each of its changes is made."""
+def fix_blocks(number: int, fix: Fix, page: Page, pods: int = 1, effect: str = "") -> Iterator[Block]:
+    """A numbered fix with how each of its changes is made; `effect` is what else comes of it."""
     told = list(dict.fromkeys(change.summary for change in fix.changes)) or ["nothing but another try"]
     where = f" -> {fix.node}" if fix.node else ""
     together = f", {fix.places} of the {pods} pods" if pods > 1 else ""
-    yield Sentence(f"{number:>2}. {'; '.join(told)}{where}{together}{consequences(fix)}")
+    yield Sentence(f"{number:>2}. {'; '.join(told)}{where}{together}{consequences(fix)}{effect}")
     for change in fix.changes:
         yield from _recipe(change, page)
 

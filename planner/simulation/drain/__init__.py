@@ -13,7 +13,7 @@ from models import Cluster
 from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
-from planner.audit.spread_counts import SpreadCounts, take, too_much
+from planner.audit.spread_counts import Owners, SpreadCounts, take, too_much
 from planner.audit.worse import Surplus, worse_constraints
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
 from planner.documents.move_plan import Balance
@@ -351,10 +351,12 @@ def _blocked(problem: Problem, found: Drained, nodes: Sequence[str]) -> Iterator
         ]
     for name, pod in held.finished(problem.cluster, nodes):
         staying[name].append(pod)
+    owners, known = Owners(problem.cluster), {pod.key: pod for pod in problem.cluster.pods}
     for name, pods in staying.items():
+        told = (pod.model_copy(update={"workload": owners.of(known[pod.pod])}) for pod in pods)
         first = pods[0]
         yield BlockedNode(
-            node=name, pod=first.pod, message=first.message, reason=first.reason, pods=tuple(pods)
+            node=name, pod=first.pod, message=first.message, reason=first.reason, pods=tuple(told)
         )
 
 

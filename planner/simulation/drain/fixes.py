@@ -48,23 +48,26 @@ class Fixes:
 
     def _with_fixes(self, row: _Row, name: str) -> _Row:
         """A row of the document with the changes about its pod after which that node, or pod, is away."""
-        fixes = self._freeing(row.pod, name) if row.reason == "Budget" else ()
-        return row.model_copy(update={"fixes": tuple(fixes)})
+        if row.reason != "Budget":
+            return row
+        pod: Pod = self._pods[row.pod]
+        answers = [
+            (change, self._is_free(changed, change, pod, name))
+            for changed, change in (*one_replica_more(self._cluster, pod), *self._budgets.of(pod))
+        ]
+        fixes = (Fix(changes=(change,), node=pod.node_name or "") for change, free in answers if free)
+        exhausted = all(free is not None for _, free in answers)
+        return row.model_copy(update={"fixes": tuple(fixes), "exhausted": exhausted})
 
-    def _freeing(self, key: str, name: str) -> Iterator[Fix]:
-        pod = self._pods[key]
-        for changed, change in (*one_replica_more(self._cluster, pod), *self._budgets.of(pod)):
-            if self._is_free(changed, change, pod, name):
-                yield Fix(changes=(change,), node=pod.node_name or "")
-
-    def _is_free(self, changed: Changed, change: FixChange, pod: Pod, name: str) -> bool:
+    def _is_free(self, changed: Changed, change: FixChange, pod: Pod, name: str) -> bool | None:
+        """Whether that node, or pod, is away after a change; None where that was not tried out."""
         # A replica counts for the budgets that cover the pod.
         covering = tuple(item.key for item in self._cluster.pod_disruption_budgets if item.covers(pod))
         key = change.namespace, change.target, change.summary, covering
         if key not in self._tried:
             if len(self._tried) >= self._most or is_stop_requested(self._stop_event):
                 self._untried.add(key)
-                return False
+                return None
             self._tried[key] = self._still_there(changed())
         return name not in self._tried[key]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 
 from cli.output.page import counted
-from cli.output.staying_pods import alike, staying
+from cli.output.staying_pods import causes
 from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
 from cli.output.views.scripts.preflight import budgets, nodes, owner_of
 from models.errors import InputError
@@ -33,7 +33,7 @@ _BUILT_IN = {kind: found for (kind, group), found in _RESOURCES.items() if group
 def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
     """The script; `again` is the command line that plans once more."""
     if document.blocked:
-        held = (f"{row.node}: {staying(pods)}" for row in document.blocked for pods in alike(row))
+        held = (f"{cause.subject}: {cause.message}" for cause in causes(document.blocked))
         raise InputError(["no script is made for a drain that gets stuck", *held])
     moved = sum(len(step.evictions) for step in document.steps)
     title = f"{counted(len(document.nodes), 'node')} to drain, {counted(moved, 'eviction')}, "

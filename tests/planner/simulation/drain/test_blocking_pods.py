@@ -1,9 +1,13 @@
 """Pods that keep their node from being emptied: not asked, held by a budget, or without an end."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from models import Cluster
+from planner.proof.effort import STANDARD
+from planner.simulation.drain import drain
 from tests.builders import Object, node, pod, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import job, of_job
@@ -70,6 +74,18 @@ def test_all_pods_that_block_a_node_are_told_each_with_what_lets_it_go() -> None
             0,
         ),
     }
+
+
+@pytest.mark.parametrize(("most", "exhausted"), [(1, False), (100, True)])
+def test_only_what_was_tried_out_is_told_as_no_help(most: int, exhausted: bool) -> None:
+    """What went wrong: that nothing helps was said of pods for which nothing was tried out."""
+    objects: list[Object] = [node("a1", labels={"pool": "old"}), node("b1", cpu="1")]
+    for name in "cde":
+        objects.append(pod(name, on="a1", app=name, owner=f"ReplicaSet/{name}", cpu="1"))
+        objects += [pods_budget(name, name, 0), pods_budget(f"{name}-too", name, 0)]
+    effort = replace(STANDARD, drain=replace(STANDARD.drain, pods_of_fixes=3 * most))
+    (row,) = drain(Cluster.from_objects(objects), ["a1"], effort=effort).blocked
+    assert {item.exhausted for item in row.pods} == {row.exhausted} == {exhausted}
 
 
 def _unready(name: str, on: str, **words: Any) -> Object:
