@@ -126,7 +126,6 @@ def planner(
     asks kubectl for the live cluster. The whole snapshot always counts; -n and -l, where a command
     has them, only choose what is shown, and without -n all namespaces are.
 
-    \b
     Exit codes: 0 all is well, 1 pods left over or constraints broken,
     2 input that cannot be used, 3 the limit ended without an answer,
     4 an error of the planner.

@@ -87,13 +87,15 @@ def rebalance(
     a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. Nothing is
     left Pending. Why a replacement lands on one of the nodes in the plan is said under LANDING:
 
-    \b
-    - filters: the scheduler refuses all other nodes.
-    - scores:  others would do, and these have its highest score.
-    - pinned:  it would choose otherwise; the new pod gets a node affinity
-               for these nodes, which the plan prints.
-    - cordoned: it would choose otherwise; other nodes are cordoned until
-               the new pod has landed (--may-cordon).
+    filters: the scheduler refuses all other nodes.
+
+    scores: others would do, and these have its highest score.
+
+    pinned: it would choose otherwise; the new pod gets a node affinity for these nodes, which the plan
+    prints.
+
+    cordoned: it would choose otherwise; other nodes are cordoned until the new pod has landed
+    (--may-cordon).
 
     Only what a ReplicaSet or ReplicationController makes can be pinned without a rollout. For StatefulSets
     and others --may-cordon lets up to three nodes be cordoned, for one replacement at a time, until it has

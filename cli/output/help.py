@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+from cli.output.forms.shell import command_lines
 from cli.output.help_examples import EXAMPLES
 
 #: Headings, and the parameters under them; what is on none is what the command is about.
@@ -26,6 +29,8 @@ _SECTIONS = {
     "What if": ("drain", "remove_node", "cordon", "add_nodes", "scale", "delete_pod"),
 }
 _SECTION_OF = {name: heading for heading, names in _SECTIONS.items() for name in names}
+#: The longest lines, however wide the screen is. On a narrower one names stand above what they mean.
+_WIDEST, _NARROW = 80, 60
 
 
 def help_text(group: Any, words: Sequence[str]) -> str | None:
@@ -40,8 +45,27 @@ def help_text(group: Any, words: Sequence[str]) -> str | None:
     return str(typer.Context(found, info_name=name, parent=above).get_help())
 
 
+def _screen_width() -> int:
+    return min(shutil.get_terminal_size().columns, _WIDEST)
+
+
+def _fit(ctx: Any) -> None:
+    """Let the help be as narrow as the screen: by itself it is at least 50 wide."""
+    ctx.terminal_width = _screen_width() - 2
+
+
+def _write_pairs(formatter: Any, rows: Sequence[tuple[str, str]]) -> None:
+    width = formatter.width
+    formatter.write_dl(rows, col_max=30 if width > _NARROW else width // 3)
+
+
 class Command(TyperCommand):
     """A command whose help is in sections, with examples at its end."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, no wider than the screen."""
+        _fit(ctx)
+        return super().get_help(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What follows the command's name in the first line."""
@@ -59,7 +83,7 @@ class Command(TyperCommand):
         for heading, rows in sections.items():
             if rows:
                 with formatter.section(heading):
-                    formatter.write_dl(rows)
+                    _write_pairs(formatter, rows)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples."""
@@ -67,12 +91,26 @@ class Command(TyperCommand):
         if examples:
             formatter.write_paragraph()
             formatter.write("Examples:\n")
+        width = _screen_width()
         for command, purpose in examples:
-            formatter.write(f"  # {purpose}\n  {command}\n")
+            lines = textwrap.wrap(purpose, width, initial_indent="  # ", subsequent_indent="  # ")
+            formatter.write("\n".join([*lines, *command_lines(command, width, "  "), ""]))
 
 
 class Group(TyperGroup):
     """The planner itself, whose help has every command with its whole first sentence."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, no wider than the screen."""
+        _fit(ctx)
+        return super().get_help(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The options, then all commands that are not hidden."""
+        rows = [(_spelling(param), _text(param)) for param in self.get_params(ctx)]
+        with formatter.section(_OWN):
+            _write_pairs(formatter, rows)
+        self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """All commands that are not hidden."""
@@ -82,7 +120,7 @@ class Group(TyperGroup):
             if not command.hidden
         ]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            _write_pairs(formatter, rows)
 
 
 def _section(param: Any) -> str:

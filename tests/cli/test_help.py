@@ -34,6 +34,17 @@ def test_help_has_no_words_of_programmers(planner: Planner, command: str) -> Non
     assert planner("help", command).out.strip() == ended.out.strip()
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_no_line_of_help_is_wider_than_the_screen(
+    planner: Planner, command: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: on 40 columns lines had up to 96, and on 80 examples of sweep and fleet."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    for words in ((command, "--help"), ("help", command)) if command else (("--help",), ("help",), ()):
+        assert max(map(len, planner(*words).out.splitlines())) <= width
+
+
 def test_the_list_of_commands_is_whole(planner: Planner) -> None:
     """Each with its whole first sentence, and no option that was not asked for."""
     out = planner().out
@@ -59,9 +70,9 @@ def test_version(planner: Planner) -> None:
 def test_each_command_has_three_examples(planner: Planner, command: str) -> None:
     """They stand at the end of its help, and are command lines that it understands."""
     assert len(EXAMPLES[command]) == 3
-    out = planner(command, "--help").out
+    out = planner(command, "--help").out.replace("\\\n  ", "").replace("\n  # ", " ")
     for line, purpose in EXAMPLES[command]:
-        assert f"  # {purpose}\n  {line}\n" in out
+        assert f" {purpose}\n  {line}" in out
         words = shlex.split(re.sub(r" *[|>].*|source <\(|\)$", "", line))
         program = words.pop(0)
         words = words[1:] if program == "kubectl" else words
