@@ -29,8 +29,8 @@ _SECTIONS = {
     "What if": ("drain", "remove_node", "cordon", "add_nodes", "scale", "delete_pod"),
 }
 _SECTION_OF = {name: heading for heading, names in _SECTIONS.items() for name in names}
-#: The longest lines, however wide the screen is. On a narrower one names stand above what they mean.
-_WIDEST, _NARROW = 80, 60
+#: The limits of lines, however wide the screen is. On a narrow one names stand above what they mean.
+_WIDEST, _NARROW, _NARROWEST = 80, 60, 40
 
 
 def help_text(group: Any, words: Sequence[str]) -> str | None:
@@ -46,7 +46,7 @@ def help_text(group: Any, words: Sequence[str]) -> str | None:
 
 
 def _screen_width() -> int:
-    return min(shutil.get_terminal_size().columns, _WIDEST)
+    return max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
 
 
 def _fit(ctx: Any) -> None:
