@@ -16,6 +16,8 @@ import typer
 #: The notes of the command that runs.
 _notes: list[str] = []
 _CAPTURED: ContextVar[Captured | None] = ContextVar("captured", default=None)
+#: So many problems of the input are told; a folder with a snapshot and its copy has one for every pod.
+_MOST_PROBLEMS = 20
 
 
 class Exit(IntEnum):
@@ -138,7 +140,11 @@ def _failure(error: Exception, verbose: bool) -> int:
         return Exit.NO_ANSWER
     problems = _usage_problem(error) or _input_problems(error)
     if problems:
-        say(*(f"error: {problem}" for problem in problems))
+        shown = problems if verbose else problems[:_MOST_PROBLEMS]
+        more = len(problems) - len(shown)
+        say(*(f"error: {problem}" for problem in shown))
+        if more:
+            say(f"error: and {more} more (-v shows all)")
         return Exit.BAD_INPUT
     if verbose:
         traceback.print_exception(error)

@@ -36,6 +36,17 @@ def test_every_problem_has_its_line(planner: Planner, good: str) -> None:
     assert [line.split(":")[1].strip() for line in lines] == ["one.yaml", "two.yaml"]
 
 
+def test_of_many_problems_the_first_are_told(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: a snapshot and a copy of it in one folder had a line for every pod."""
+    objects = [node("a1"), *(pod(f"web-{number}") for number in range(30))]
+    for name in ("a.json", "b.json"):
+        write(tmp_path / name, *objects)
+    lines = [line for line in _lines(planner, "check", "-f", str(tmp_path)) if line.startswith("error: ")]
+    assert (len(lines), lines[-1]) == (21, "error: and 11 more (-v shows all)")
+    lines = _lines(planner, "check", "-v", "-f", str(tmp_path))
+    assert sum(line.startswith("error: ") for line in lines) == 31
+
+
 @pytest.mark.parametrize(
     ("content", "place"),
     [
