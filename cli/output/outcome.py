@@ -141,10 +141,10 @@ def _failure(error: Exception, verbose: bool) -> int:
     problems = _usage_problem(error) or _input_problems(error)
     if problems:
         shown = problems if verbose else problems[:_MOST_PROBLEMS]
-        more = len(problems) - len(shown)
+        left = len(problems) - len(shown)
         say(*(f"error: {problem}" for problem in shown))
-        if more:
-            say(f"error: and {more} more (-v shows all)")
+        if left:
+            say(f"error: and {left} more (-v shows all)")
         return Exit.BAD_INPUT
     if verbose:
         traceback.print_exception(error)
