@@ -164,6 +164,17 @@ class KubeObject(KubeModel):
         return True
 
 
+def only(version: str) -> AfterValidator:
+    """For the apiVersion of a configuration, whose fields differ between versions: this one, or none."""
+
+    def check(found: str) -> str:
+        if found not in ("", version):
+            raise ValueError(f"expected {version!r}, found {found!r}")
+        return found
+
+    return AfterValidator(check)
+
+
 class ClusterObject(KubeObject):
     """An object outside namespaces, such as a Node."""
 

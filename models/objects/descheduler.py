@@ -1,11 +1,11 @@
 """The DeschedulerPolicy (descheduler/v1alpha2) as far as it says what may be moved, and how much."""
 
 import json
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from models.objects.base import KubeModel, KubeObject
+from models.objects.base import KubeModel, KubeObject, only
 from models.objects.selectors import LabelSelector
 
 Protection = Literal[
@@ -99,8 +99,9 @@ class DeschedulerProfile(KubeModel):
 
 
 class DeschedulerPolicy(KubeObject):
-    """What Descheduler was told."""
+    """What Descheduler was told; v1alpha1 had strategies instead of profiles."""
 
+    api_version: Annotated[str, only("descheduler/v1alpha2")] = ""
     profiles: tuple[DeschedulerProfile, ...] = ()
     max_no_of_pods_to_evict_per_node: int | None = Field(default=None, ge=0)
     max_no_of_pods_to_evict_per_namespace: int | None = Field(default=None, ge=0)

@@ -1,12 +1,12 @@
 """The KubeSchedulerConfiguration: profiles, plugins and their arguments."""
 
 import json
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from models.objects.affinity import NodeAffinity, TopologySpreadConstraint
-from models.objects.base import KubeModel, KubeObject
+from models.objects.base import KubeModel, KubeObject, only
 
 
 class ResourceWeight(KubeModel):
@@ -176,8 +176,9 @@ class Extender(KubeModel):
 
 
 class KubeSchedulerConfiguration(KubeObject):
-    """How kube-scheduler was started."""
+    """How kube-scheduler was started; 1.29 was the first release that took no other version."""
 
+    api_version: Annotated[str, only("kubescheduler.config.k8s.io/v1")] = ""
     profiles: tuple[KubeSchedulerProfile, ...] = ()
     percentage_of_nodes_to_score: int | None = Field(default=None, ge=0, le=100)
     extenders: tuple[Extender, ...] = ()

@@ -1,12 +1,15 @@
 """A KubeSchedulerConfiguration knows its plugins' arguments by name."""
 
-from models import Cluster
+import pytest
+
+from models import Cluster, InputError
 from models.objects.scheduler_config import (
     InterPodAffinityArgs,
     NodeResourcesFitArgs,
     PluginConfig,
     PodTopologySpreadArgs,
 )
+from tests.builders import node
 
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -59,3 +62,25 @@ def test_a_configuration_is_read() -> None:
     assert [item.name for item in strategy.resources] == ["cpu", "memory"]
     assert profile.args(InterPodAffinityArgs).hard_pod_affinity_weight == 1
     assert profile.plugin_config[2] == PluginConfig(name="Mine", args={"any": [1, "thing"]})
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "expected"),
+    [
+        (
+            "kubescheduler.config.k8s.io/v1beta3",
+            "KubeSchedulerConfiguration",
+            "kubescheduler.config.k8s.io/v1",
+        ),
+        ("kubescheduler.config.k8s.io/v2", "KubeSchedulerConfiguration", "kubescheduler.config.k8s.io/v1"),
+        ("descheduler/v1alpha1", "DeschedulerPolicy", "descheduler/v1alpha2"),
+    ],
+)
+def test_another_version_is_refused(version: str, kind: str, expected: str) -> None:
+    """What went wrong: it was read as if its fields were those of this version, so most were passed over."""
+    with pytest.raises(InputError) as caught:
+        Cluster.from_objects([node("a"), {"apiVersion": version, "kind": kind}])
+    assert caught.value.problems == (
+        f"objects, items[1], {kind}, apiVersion: expected '{expected}', found '{version}'",
+    )
+    Cluster.from_objects([node("a"), {"apiVersion": expected, "kind": kind}])
