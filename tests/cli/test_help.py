@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -174,3 +175,19 @@ def test_help_and_completion_load_little(snapshot: str, words: list[str]) -> Non
     loaded = set(ended.stderr.split("loaded", 1)[1].split())
     assert ended.stdout
     assert loaded & HEAVY == set()
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_describes_only_what_has_a_description(snapshot: str) -> None:
+    """What went wrong: names of nodes stood there twice, as what they are and as what they do."""
+    planner = f"{shlex.quote(sys.executable)} -c 'from cli.main import main; main()'"
+    script = f"""
+        planner() {{ {planner} "$@" }}
+        compdef() {{ }}
+        _describe() {{ print -l -- "${{candidates[@]}}" }}
+        source <(planner completion zsh)
+        words=(planner drain -f {snapshot} n1); CURRENT=5; _planner
+        words=(planner drain --at); CURRENT=3; _planner
+    """
+    ended = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert ended.stdout == "n1\n--at-once:Drain N nodes together.\n"

@@ -7,7 +7,8 @@ _planner() {
     for line in ${(f)out}; do
         case $line in
         :*) directive=${line#:} ;;
-        *) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
+        *$'\t'*) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
+        *) candidates+=("${line//:/\\:}") ;;
         esac
     done
     if [[ $directive == 0 ]]; then
