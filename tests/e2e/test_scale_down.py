@@ -3,8 +3,17 @@
 from pathlib import Path
 
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.manifests import node, spread, workload
-from tests.e2e.stories import carried_out, left_behind, per_zone, planned, struck_everywhere
+from tests.e2e.manifests import node, pod, spread, workload
+from tests.e2e.stories import (
+    carried_out,
+    carried_out_until,
+    left_behind,
+    per_zone,
+    planned,
+    strike,
+    struck_everywhere,
+)
+from tests.e2e.test_struck_meanwhile import halted
 
 COST = "controller.kubernetes.io/pod-deletion-cost"
 
@@ -71,6 +80,64 @@ def test_interrupted_in_every_place(live: ControlPlane, tmp_path: Path) -> None:
     struck_everywhere(live, script, lambda _: costs(live) or left_behind(live), first=3)
     live.at_rest(4)
     assert (per_zone(live, "web"), costs(live), left_behind(live)) == ({"a": 2, "b": 2}, {}, [])
+
+
+def test_costs_stay_until_the_controller_has_looked_at_them(live: ControlPlane, tmp_path: Path) -> None:
+    """They came off although the Deployment was scaled: back at work, the controller took other pods.
+
+    Neither a stop, a second start nor a KILL takes them off, and a plan that is made then has them in mind.
+    """
+    grown(live)
+    script = planned(live, tmp_path, "scale-down", "deployment/web=4")
+    with halted(live, "kube-controller-manager"):
+        for _ in range(2):
+            ended = carried_out(live, script, TIMEOUT="3")
+            assert ended.returncode == 1
+            assert "nothing has happened for 3 seconds: 4 pods still to go; start this again" in ended.stderr
+            assert "deletion costs stay on 4 pods that controllers have still to take" in ended.stderr
+            assert {*costs(live).values()} == {"-1"}
+        assert strike(live, script, "KILL", 12, "after").returncode == -9
+        assert len(costs(live)) == 4
+    live.at_rest(4)
+    assert per_zone(live, "web") == {"a": 2, "b": 2}
+    assert carried_out(live, script).returncode == 0
+    assert (costs(live), left_behind(live)) == ({}, [])
+
+
+def test_scaled_by_another_client_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
+    """It waited for pods that nobody was to take any more; costs are at once what they were when it began.
+
+    They were what the plan had seen, and pods of another script in the namespace lost theirs.
+    """
+    grown(live)
+    live.create(pod("other"))
+    live.at_rest(9)
+    live.kubectl("annotate", "pod", "other", f"{COST}=-3", "planner/deletion-cost=was:5")
+    script = planned(live, tmp_path, "scale-down", "deployment/web=4")
+    goes = next(line.split()[2] for line in script.read_text().splitlines() if line.startswith("    goes "))
+    live.kubectl("annotate", "pod", goes, f"{COST}=9")
+    with halted(live, "kube-controller-manager"):
+        ended = carried_out_until(
+            live, script, "scaled", lambda: live.kubectl("scale", "deployment/web", "--replicas=7")
+        )
+        assert ended.returncode == 1
+        assert "stopped: Deployment/web in default has 7 replicas by now, not 4; plan again" in ended.stdout
+        assert costs(live) == {goes: "9", "other": "-3"}
+
+
+def test_scaled_by_another_client_while_pods_end(live: ControlPlane, tmp_path: Path) -> None:
+    """It was said to be done when an autoscaler had long put the replicas up again."""
+    web = workload("web", 4, annotations={"stand-in/linger": "4"})
+    web["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 30
+    live.create(node("a1"), web)
+    live.at_rest(4)
+    script = planned(live, tmp_path, "scale-down", "deployment/web=2")
+    ended = carried_out_until(
+        live, script, "scaled", lambda: live.kubectl("scale", "deployment/web", "--replicas=3")
+    )
+    assert ended.returncode == 1
+    assert "stopped: Deployment/web in default has 3 replicas by now, not 2" in ended.stdout
+    assert costs(live) == {}
 
 
 def test_a_stateful_set(live: ControlPlane, tmp_path: Path) -> None:

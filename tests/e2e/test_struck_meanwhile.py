@@ -72,7 +72,7 @@ def test_a_pin_comes_off_although_the_api_server_is_away(
 
 
 @contextmanager
-def _halted(live: ControlPlane, program: str) -> Iterator[None]:
+def halted(live: ControlPlane, program: str) -> Iterator[None]:
     """A program of the control plane does nothing meanwhile."""
     told = (live.kubeconfig.parent / "pids").read_text().split()
     number = int(told[told.index(program) - 1])
@@ -89,7 +89,7 @@ def test_a_drain_while_no_controller_is_at_work(live: ControlPlane, tmp_path: Pa
     before = live.at_rest(4)
     live.create(node("b1"))
     script = planned(live, tmp_path, "drain", "a1", "a2")
-    with _halted(live, "kube-controller-manager"):
+    with halted(live, "kube-controller-manager"):
         ended = carried_out(live, script, TIMEOUT="4")
     assert (ended.returncode, evictions(live, before)) == (1, 2)
     assert "ReplicaSet/web-" in ended.stderr

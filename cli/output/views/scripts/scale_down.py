@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from cli.output.page import counted
 from cli.output.views.scripts.frame import Frame, checked, command, script
 from cli.output.views.scripts.preflight import nodes
-from models.objects.annotations import DELETION_COST
 from models.objects.custom_workload import is_custom, kubectl_name
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
@@ -35,8 +34,8 @@ def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator
     yield from (command("goes", pod.namespace, pod.name, pod.metadata.uid) for pod in going)
     yield from (command("stays", pod.namespace, pod.name, pod.metadata.uid) for pod in staying)
     if document.costs:
-        yield "# cost NAMESPACE DELETION-COST THE-ONE-BEFORE 'POD ...'"
-        yield from _costs(document, snapshot)
+        yield "# cost NAMESPACE DELETION-COST 'POD ...'"
+        yield from _costs(document)
     yield "# scale NAMESPACE KIND/NAME FROM TO"
     names = dict(_of_others(snapshot))
     for item in document.workloads:
@@ -81,12 +80,11 @@ def _owner(pod: Pod) -> tuple[str, str]:
     return ("", "") if owner is None else (owner.kind, owner.name)
 
 
-def _costs(document: ScaleDown, snapshot: Snapshot) -> Iterator[str]:
-    """Pods of the same costs, before and after, together."""
-    before = {pod.key: pod.metadata.annotations.get(DELETION_COST, "") for pod in snapshot.pods}
-    alike: dict[tuple[str, int, str], list[str]] = defaultdict(list)
+def _costs(document: ScaleDown) -> Iterator[str]:
+    """Pods that get the same cost together."""
+    alike: dict[tuple[str, int], list[str]] = defaultdict(list)
     for item in document.costs:
         namespace, _, name = item.pod.partition("/")
-        alike[namespace, item.cost, before[item.pod]].append(name)
-    for (namespace, cost, was), names in sorted(alike.items()):
-        yield command("cost", namespace, str(cost), was, " ".join(names))
+        alike[namespace, item.cost].append(name)
+    for (namespace, cost), names in sorted(alike.items()):
+        yield command("cost", namespace, str(cost), " ".join(names))

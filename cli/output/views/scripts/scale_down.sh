@@ -1,23 +1,25 @@
 # ---- Scaling down: deletion costs first, then the scaling, then the costs come off again --------
 #
 # A pod whose cost was changed has the annotation planner/deletion-cost: `was:` and the cost that it had,
-# so that it can be put back after a KILL.
+# so that it can be put back after a KILL.  Costs stay on as long as a controller that was scaled has not taken
+# its pods: without them it would take others.
 
 COST=controller.kubernetes.io/pod-deletion-cost
+COST_FIELD='.metadata.annotations.controller\.kubernetes\.io/pod-deletion-cost'
 MARK=planner/deletion-cost
 
 # The plan as a table; what is written above as commands becomes its rows.
-cost() { printf 'C|%s|%s|%s|%s\n' "$@"; }
+cost() { printf 'C|%s|%s|%s\n' "$@"; }
 goes() { printf 'G|%s|%s|%s\n' "$@"; }
 stays() { printf 'K|%s|%s|%s\n' "$@"; }
 scale() { printf 'W|%s|%s|%s|%s\n' "$@"; }
 
 rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
 
-# Every pod of the namespaces: P|NAMESPACE|NAME|UID|DELETED|MARK|NODE|GRACE|GRACE OF THE SPEC|FINALIZERS
+# Every pod of the namespaces: P|NAMESPACE|NAME|UID|DELETED|MARK|NODE|GRACE|GRACE OF THE SPEC|FINALIZERS|COST
 read_pods() {
     line="{.metadata.name}|{.metadata.uid}|{.metadata.deletionTimestamp}|{.metadata.annotations.$MARK}"
-    line="$line|{.spec.nodeName}|$GRACE_FIELDS"
+    line="$line|{.spec.nodeName}|$GRACE_FIELDS|{$COST_FIELD}"
     read=''
     for namespace in $NAMESPACES; do
         found=$(k get pods -n "$namespace" -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
@@ -31,6 +33,7 @@ read_pods() {
 }
 
 # GOING: how many of the pods that shall go are still to be deleted.  LOST: what is gone and should not be.
+# TO_TAKE: how many pods controllers have still to take by their costs.
 look() {
     read_pods || return 1
     found=$(printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
@@ -38,10 +41,12 @@ look() {
         $1 == "P" && $5 != "" { leaving[$2 "/" $3] = $4; ending[$2 "/" $3] = $2 "|" $3 "|" $4 "|" $7 "|" $8 "|" $9 "|" $10 }
         $1 == "G" && ($2 "/" $3) in leaving && ($4 == "" || leaving[$2 "/" $3] == $4) { lost = lost "E|" ending[$2 "/" $3] "\n" }
         $1 == "G" || $1 == "K" { here = ($2 "/" $3) in uid && ($4 == "" || uid[$2 "/" $3] == $4) }
-        $1 == "G" { going += here; if (!here) gone = gone "gone " $2 "/" $3 "\n" }
-        $1 == "K" && !here { lost = lost "lost " $2 "/" $3 "\n" }
-        END { printf "%d\n%s%s", going, lost, gone }')
-    GOING=$(printf '%s\n' "$found" | sed -n 1p)
+        $1 == "G" { going += here; if (here) goes[$2 "/" $3] = 1; else gone = gone "gone " $2 "/" $3 "\n" }
+        $1 == "K" && !here { to_take--; lost = lost "lost " $2 "/" $3 "\n" }
+        $1 == "C" { n = split($4, names, " "); for (i = 1; i <= n; i++) to_take += ($2 "/" names[i]) in goes }
+        END { printf "%d|%d\n%s%s", going, to_take, lost, gone }')
+    GOING=$(printf '%s\n' "$found" | sed -n '1s/|.*//p')
+    TO_TAKE=$(printf '%s\n' "$found" | sed -n '1s/.*|//p')
     LOST=$(printf '%s\n' "$found" | sed -n 's/^lost //p')
     GONE=$(printf '%s\n' "$found" | sed -n 's/^gone //p')
     ENDING=$(printf '%s\n' "$found" | sed -n 's/^E|//p')
@@ -51,38 +56,64 @@ field_of() {
     case $1 in Job/*) echo parallelism ;; *) echo replicas ;; esac
 }
 
-# How many replicas a workload is to have now, or why that cannot be read: NAMESPACE KIND/NAME
-replicas_of() {
-    read=$(k get "$2" -n "$1" -o "jsonpath={'\n'}W|{.spec.$(field_of "$2")}" 2>&1) || {
-        one_line "$read"
-        return 1
-    }
-    printf '%s\n' "$read" | sed -n 's/^W|//p'
-}
-
-# Sets TO_SCALE to the workloads that have their old number; any number but the old and the new ends it.
-look_at_workloads() {
-    TO_SCALE=''
+# Every workload: NAMESPACE|KIND/NAME|BEFORE|AFTER|REPLICAS NOW|GENERATION|AND WHAT ITS STATUS SAYS OF THE SECOND|AND THE FIRST
+read_workloads() {
+    WORKLOADS=''
     found=$(rows W)
     while IFS='|' read -r namespace workload before after; do
-        now=$(replicas_of "$namespace" "$workload") || stop "$workload in $namespace: $now"
-        if [ "$now" = "$before" ]; then
-            TO_SCALE="$TO_SCALE$namespace|$workload|$before|$after
+        line="{.spec.$(field_of "$workload")}|{.metadata.generation}|{.status.observedGeneration}|{.status.replicas}"
+        read=$(k get "$workload" -n "$namespace" -o "jsonpath={'\n'}W|$line" 2>&1) || {
+            TROUBLE="$workload in $namespace: $(one_line "$read")"
+            return 1
+        }
+        WORKLOADS="$WORKLOADS$namespace|$workload|$before|$after|$(printf '%s\n' "$read" | sed -n 's/^W|//p')
 "
-        elif [ "$now" != "$after" ]; then
-            stop "$workload in $namespace has $now replicas, not $before"
-        fi
     done <<END
 $found
 END
 }
 
+# Sets TO_SCALE to the workloads that have their old number; any number but the old and the new ends it.
+look_at_workloads() {
+    read_workloads || stop "$TROUBLE"
+    TO_SCALE=$(printf '%s' "$WORKLOADS" | awk -F'|' '$5 == $3 { print $1 "|" $2 "|" $3 "|" $4 }')
+    wrong=$(printf '%s' "$WORKLOADS" | awk -F'|' '$5 != $3 && $5 != $4 { print $2 " in " $1 " has " $5 + 0 " replicas, not " $3 }')
+    [ -z "$wrong" ] || stop "$(first_of "$wrong" workload)"
+}
+
+# Workloads that another client has scaled since: their controllers do not take the pods of the plan any more.
+stop_if_scaled_again() {
+    wrong=$(printf '%s' "$WORKLOADS" | awk -F'|' '$5 != $4 { print $2 " in " $1 " has " $5 + 0 " replicas by now, not " $4 }')
+    [ -z "$wrong" ] || {
+        SCALING=''
+        stop "$(first_of "$wrong" workload)"
+    }
+}
+
+# Whether a controller that was scaled has still to take pods by their costs.
+is_scaling() {
+    [ -n "$SCALING" ] && patiently look && [ "$TO_TAKE" -gt 0 ] && patiently read_workloads &&
+        printf '%s' "$WORKLOADS" | awk -F'|' '
+            $2 !~ /^(StatefulSet|statefulset.apps.kruise.io|Job)\// && $5 == $4 && ($6 != $7 || $8 + 0 > $4 + 0) { found = 1 }
+            END { exit !found }'
+}
+
+# Costs on the pods that are there; the mark has the cost that a pod had before the first such script.
 set_costs() {
-    found=$(rows C)
-    while IFS='|' read -r namespace cost was pods; do
+    found=$(printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
+        $1 == "P" && $5 == "" { was[$2 "/" $3] = $6 == "" ? "was:" $11 : $6 }
+        $1 == "C" {
+            n = split($4, names, " ")
+            for (i = 1; i <= n; i++) {
+                id = $2 "/" names[i]; key = $2 "|" $3 "|" was[id]
+                if (id in was) pods[key] = pods[key] " " names[i]
+            }
+        }
+        END { for (key in pods) print key "|" pods[key] }')
+    while IFS='|' read -r namespace cost mark pods; do
         # shellcheck disable=SC2086 # the names of pods are words
         if [ -n "$pods" ]; then
-            k annotate --overwrite pod $pods -n "$namespace" "$COST=$cost" "$MARK=was:$was" \
+            k annotate --overwrite pod $pods -n "$namespace" "$COST=$cost" "$MARK=$mark" \
                 ${DRY_RUN:+--dry-run=server} >/dev/null || stop "deletion costs could not be set"
         fi
     done <<END
@@ -104,11 +135,13 @@ $TO_SCALE
 END
 }
 
-# Costs as they were, on every pod of the namespaces that is marked and not on its way out.
+# Costs as they were, on every pod of the workloads that is marked and not on its way out: [ALL BUT THOSE THAT ARE SET]
 restore_costs() {
     read_pods || return 1
-    found=$(printf '%s\n' "$PODS" | awk -F'|' '
-        $1 == "P" && $5 == "" && $6 != "" { names[$2 "|" substr($6, 5)] = names[$2 "|" substr($6, 5)] " " $3 }
+    found=$(printf '%s\n' "$PLAN" "$PODS" | awk -F'|' -v but="${1-}" '
+        $1 == "G" || $1 == "K" { ours[$2 "/" $3] = 1 }
+        $1 == "C" && but != "" { n = split($4, pods, " "); for (i = 1; i <= n; i++) delete ours[$2 "/" pods[i]] }
+        $1 == "P" && ($2 "/" $3) in ours && $5 == "" && $6 != "" { names[$2 "|" substr($6, 5)] = names[$2 "|" substr($6, 5)] " " $3 }
         END { for (key in names) print key "|" names[key] }')
     while IFS='|' read -r namespace was pods; do
         [ -n "$pods" ] || continue
@@ -121,35 +154,46 @@ END
 }
 
 await() {
-    waited=0 before=''
+    waited=0 still=''
     while :; do
         if look; then
             [ -z "$LOST" ] || stop "$(first_of "$LOST" pod) went instead of another"
-            [ "$GOING" -gt 0 ] || return 0
-            [ "$GOING" = "$before" ] || waited=0
-            before=$GOING
+            if read_workloads; then
+                stop_if_scaled_again
+                [ "$GOING" -gt 0 ] || return 0
+            fi
+            [ "$GOING" = "$still" ] || waited=0
+            still=$GOING
             # A StatefulSet deletes the next one when this one is gone.
             if are_ending; then waited=0; fi
         fi
-        [ "$waited" -lt "$TIMEOUT" ] || stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
+        [ "$waited" -lt "$TIMEOUT" ] || {
+            complain "stopped: nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}: $(counted "$GOING" pod) still to go;" \
+                "start this again, or plan again: $AGAIN"
+            exit 1
+        }
         sleep 1
         waited=$((waited + 1))
     done
 }
 
-# Costs come off, but not before controllers that were just scaled have looked at them.
+# Costs come off, but not before controllers that were scaled have looked at them.
 put_back() {
     code=$?
     trap '' HUP INT TERM PIPE
     trap - EXIT
-    if [ -n "$SCALING" ]; then
-        for second in 1 2 3 4 5 6 7 8 9 10; do
-            if ! look 2>/dev/null || [ "$GOING" -eq 0 ]; then break; fi
-            [ "$second" -eq 10 ] || sleep 1
-        done
+    [ -n "$COSTS_SET" ] || exit "$code"
+    for second in 1 2 3 4 5 6 7 8 9 10; do
+        is_scaling 2>/dev/null || break
+        [ "$second" -eq 10 ] || sleep 1
+    done
+    if is_scaling 2>/dev/null; then
+        complain "deletion costs stay on $(counted "$TO_TAKE" pod) that controllers have still to take:" \
+            "start this again, and they come off when that is done"
+    else
+        patiently restore_costs 2>/dev/null ||
+            complain "deletion costs are not all as they were: start this again and they are put back"
     fi
-    [ -z "$COSTS_SET" ] || patiently restore_costs 2>/dev/null ||
-        complain "deletion costs are not all as they were: start this again and they are put back"
     exit "$code"
 }
 
@@ -191,8 +235,7 @@ main() {
     if [ -n "$TO_SCALE" ]; then
         wrong=$(printf '%s\n' "$LOST" "$GONE" | sed '/^$/d; s/$/ is not there any more/')
         # Pods of a workload that has been scaled are rightly gone.
-        if [ "$TO_SCALE" = "$(rows W)
-" ] && [ -n "$wrong" ]; then stop "$(first_of "$wrong" pod); nothing was changed"; fi
+        if [ "$TO_SCALE" = "$(rows W)" ] && [ -n "$wrong" ]; then stop "$(first_of "$wrong" pod); nothing was changed"; fi
         check_nodes
     fi
     if [ -n "$DRY_RUN" ]; then
@@ -203,13 +246,15 @@ main() {
     fi
     guard
     COSTS_SET=yes
-    restore_costs || stop "deletion costs that a killed script left could not be put back"
-    if [ -n "$TO_SCALE" ]; then set_costs; fi
+    if [ -n "$TO_SCALE" ] || [ "$TO_TAKE" -gt 0 ]; then set_costs; fi
+    restore_costs "but those" || stop "deletion costs that a killed script left could not be put back"
     SCALING=yes
     set_replicas
     await
     patiently restore_costs || stop "deletion costs could not be put back"
     COSTS_SET=''
     await_gone "$(rows G)"
+    patiently read_workloads || stop "$TROUBLE"
+    stop_if_scaled_again
     say "done: every pod that was to go has gone"
 }
