@@ -84,7 +84,7 @@ def test_a_wave_is_over_when_the_pods_themselves_are_ready(tmp_path: Path, says:
     else:
         assert (code, words) == (0, "over\n")
         assert (tmp_path / "slept").read_text().count("\n") == 3
-    assert any("get pods -n shop" in call for call in calls) == (says == "1")
+    assert any("get pods -n shop" in call and "=='Ready'" in call for call in calls) == (says == "1")
 
 
 def test_a_node_that_is_gone_before_its_cordon(tmp_path: Path) -> None:

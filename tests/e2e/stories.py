@@ -81,13 +81,13 @@ def carried_out(
 
 
 def carried_out_until(
-    live: ControlPlane, script: Path, words: str, then: Callable[[], object]
+    live: ControlPlane, script: Path, words: str, then: Callable[[], object], **settings: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a script, and do something as soon as it says a line with these words."""
     lines, waiting = [], True
     with subprocess.Popen(
         ["sh", str(script)],
-        env=script_environment(live),
+        env=script_environment(live, **settings),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -1,6 +1,7 @@
 """`planner drain` on a real cluster: what it foresees comes about, and its script carries it out."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tests import builders
 from tests.builders import REQUIRED
 from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
 from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, pod, workload
-from tests.e2e.stories import carried_out, per_zone, planned, strike
+from tests.e2e.stories import carried_out, carried_out_until, per_zone, planned, strike
 
 MARK = "planner/drain"
 
@@ -172,3 +173,30 @@ def test_a_pod_of_a_stateful_set_is_made_when_the_old_one_has_ended(
     (after,) = live.pods("-l", "app=web")
     (evicted,) = (row for step in foreseen["steps"] for row in step["evictions"])
     assert after["spec"]["nodeName"] == evicted["lands"] == place
+
+
+def test_a_pod_of_a_higher_priority_takes_the_room(live: ControlPlane, tmp_path: Path) -> None:
+    """The script stopped without a word of why pods have no node, nor that the empty node stays cordoned."""
+    web = workload("web", 4, cpu="1", annotations={"stand-in/ready-after": "2"})
+    live.create(node("a1"), node("a2"), web)
+    live.at_rest(4)
+    live.create(node("b1"))
+    script = planned(live, tmp_path, "drain", "a1", "a2")
+    high = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "high"},
+        "value": 9,
+    }
+    vip = pod("vip", cpu="3500m", nodeSelector={HOSTNAME: "b1"}, priorityClassName="high")
+    ended = carried_out_until(live, script, "evicted", lambda: live.create(high, vip), TIMEOUT="11")
+    assert ended.returncode == 1
+    waiting, told = ended.stdout.split("stopped: nothing has happened for 11 seconds: ")
+    line = "has no node, and 1 more of ReplicaSet/web-"
+    assert waiting.count(line) == 2
+    assert "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." in waiting
+    opened = told.splitlines()[-1].partition("what is empty stays cordoned; it is opened by: ")[2]
+    assert set(cordoned(live)) == {"a1"}
+    subprocess.run(["sh", "-c", opened], env=live.environment, check=True)
+    assert cordoned(live) == {}
+    assert not any("planner/drain" in item["metadata"].get("annotations", {}) for item in live.get("nodes"))

@@ -165,7 +165,7 @@ cordon_all() {
 
 # The wave is over when its nodes are empty, and what was made again for their pods is ready.
 drain_wave() {
-    waited=0 before='' told=''
+    waited=0 before='' told='' missing='' left=''
     # shellcheck disable=SC2046 # names of nodes are words
     set -- "$1" $(nodes_of_wave "$1")
     number=$1
@@ -190,8 +190,10 @@ drain_wave() {
             if are_ending; then waited=0; fi
             if is_told_again; then tell_awaited; fi
         fi
-        [ "$waited" -lt "$TIMEOUT" ] ||
+        [ "$waited" -lt "$TIMEOUT" ] || {
+            tell_without_node
             stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing" controller)}${left:+: $(first_of "$(named "$left")" pod)}"
+        }
         sleep 1
         waited=$((waited + 1))
     done
@@ -200,6 +202,20 @@ drain_wave() {
 # What the wave waits for: pods that are still to go, or controllers with too few that are ready.
 tell_awaited() {
     if [ -n "$left" ]; then tell_idle "$(named "$left")" pod; else tell_idle "${missing:-$TROUBLE}" controller; fi
+    tell_without_node
+}
+
+# Why controllers that have too few have pods without a node, as the scheduler tells.
+tell_without_node() {
+    by='.metadata.ownerReferences[?(@.controller==true)]'
+    line="{$by.kind}/{$by.name}|{.spec.nodeName}|{.metadata.name}|{.status.conditions[?(@.type=='PodScheduled')].message}"
+    printf '%s\n' "$missing" | while read -r namespace owner _; do
+        [ -n "$owner" ] || continue
+        k get pods -n "$namespace" -o "jsonpath={range .items[*]}$line{'\n'}{end}" 2>/dev/null |
+            awk -F'|' -v namespace="$namespace" -v owner="$owner" '
+                $1 == owner && $2 == "" { if (!count++) { pod = $3; why = $4 } }
+                END { if (count) print namespace "/" pod " has no node" (count > 1 ? ", and " count - 1 " more of " owner : "") ": " why }' >&2
+    done
 }
 
 named() { printf '%s\n' "$1" | awk -F'|' '{ print $2 "/" $3 " has to leave " $1 }'; }
@@ -220,11 +236,17 @@ put_back() {
     trap - EXIT
     [ -z "$DONE" ] || exit "$code"
     open=$(patiently marked_nodes 2>/dev/null) || complain "whether all nodes are open that were is not known: start this again"
+    kept=''
     for node in $open; do
-        if read_pods "$node" 2>/dev/null && [ -z "$(assess | sed -n '/^here|/p;/^E|/p')" ]; then continue; fi
+        if read_pods "$node" 2>/dev/null && [ -z "$(assess | sed -n '/^here|/p;/^E|/p')" ]; then
+            kept="$kept $node"
+            continue
+        fi
         patiently unmark "$node" '"spec":{"unschedulable":null},' 2>/dev/null ||
             complain "$node is still cordoned: start this again, or kubectl uncordon $node"
     done
+    [ -z "$kept" ] || complain "what is empty stays cordoned; it is opened by:" \
+        "$KUBECTL ${CONTEXT:+--context=$CONTEXT }uncordon$kept; $KUBECTL ${CONTEXT:+--context=$CONTEXT }annotate node$kept $MARK-"
     exit "$code"
 }
 
