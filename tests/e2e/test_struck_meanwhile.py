@@ -124,3 +124,34 @@ def test_daemon_pods_on_a_node_that_is_lost(live: ControlPlane, tmp_path: Path) 
         if item["spec"]["nodeName"] in {"a1", "a2"}
     }
     assert (left, _cordoned(live)) == ({"agent"}, {"a1", "a2"})
+
+
+def test_scaled_down_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
+    """No pod is made in place of the one that was evicted: it waited for it until the time was over."""
+    lopsided(live, annotations={"stand-in/ready-after": "3"})
+    script = planned(live, tmp_path, "rebalance")
+    with halted(live, "kube-controller-manager"):
+        (owner,) = live.get("replicasets")
+        less = json.dumps({"spec": {"replicas": 3}})
+
+        def scale() -> None:
+            live.kubectl("patch", "replicaset", owner["metadata"]["name"], "--type=merge", "-p", less)
+
+        ended = carried_out_until(live, script, "evicted", scale)
+    assert ended.returncode == 1
+    assert "in default has 3 replicas by now: no pod is made in place of default/web-" in ended.stdout
+    assert left_behind(live) == []
+
+
+def test_a_deployment_that_is_resumed_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
+    """It rolls out, as it was paused for the pin: the script says so, and nothing is left of it."""
+    free(live)
+    script = pinned_moves(live, tmp_path)
+    ended = carried_out_until(
+        live, script, "pinned", lambda: live.kubectl("rollout", "resume", "deployment/web")
+    )
+    assert ended.returncode == 1
+    line = "  deployment web in default was paused for this, and another user has resumed it: it rolls out"
+    assert line in ended.stdout.splitlines()
+    live.at_rest(4)
+    assert left_behind(live) == []

@@ -141,12 +141,17 @@ evict() {
     [ -z "$DRY_RUN${4-}" ] || delete="$delete${delete:+,}\"dryRun\":[\"All\"]"
     body=$(printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"},"deleteOptions":{%s}}' \
         "$2" "$1" "$delete")
-    answer=$(printf '%s' "$body" |
-        k_given create --raw "/api/v1/namespaces/$1/pods/$2/eviction" -f - 2>&1 >/dev/null) && return 0
+    answer=$(post_eviction "$1" "$2") && return 0
     case $answer in
     *"(NotFound)"* | *"(Conflict)"*) return 1 ;; # the next look at the pods tells
     *"is being terminated"*) return 1 ;; # its namespace is deleted, and so is the pod, without any eviction
     *"(Forbidden)"* | *"(BadRequest)"* | *"(Invalid)"* | *" is invalid: "*) stop "$1/$2 was not evicted: $(one_line "$answer")" ;;
+    "Error from server: "*"denied the request"*)
+        # A webhook that gives no reason: 429 says not now, 400 and 403 do not.  kubectl tells the code in its log alone.
+        code=$(post_eviction "$1" "$2" -v=6) && return 0
+        ! printf '%s\n' "$code" | grep -Eq '^I[0-9]{4} .*/eviction[^ ]* (status=")?(400|403) ' ||
+            stop "$1/$2 was not evicted: $(one_line "$answer")"
+        ;;
     esac
     case $TOLD in
     *" $1/$2 "*) ;;
@@ -156,6 +161,12 @@ evict() {
         ;;
     esac
     return 1
+}
+
+# Says what kubectl says of it: NAMESPACE POD [OPTION]
+post_eviction() {
+    printf '%s' "$body" |
+        k_given create --raw "/api/v1/namespaces/$1/pods/$2/eviction" -f - ${3:+"$3"} 2>&1 >/dev/null
 }
 
 # Tries again while the API server is away, until it has been away for twenty seconds: COMMAND...

@@ -180,6 +180,7 @@ picture() {
             print "  " $2 " " $3 " now:" line
         }' >&2
     tell_unscheduled '  '
+    tell_resumed
     if read_ending "$(evicted_until "$DUE")"; then
         printf '%s\n' "$ENDING" | awk -F'|' 'NF {
             print "  " $1 "/" $2 " is still terminating on " $4 ($7 == "" ? "" : ", finalizers: " $7)
@@ -198,6 +199,22 @@ tell_unscheduled() {
                 [ -z "$why" ] || complain "$1no pod is made in place of $namespace/$pod: $why"
             fi
         done
+}
+
+# Where another client has scaled a controller down, in a rollout, say, no pod is made for one that was evicted.
+stop_if_none_is_made() {
+    awaiting=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 == "" { print $2 "|" $3 "|" $6 }')
+    while IFS='|' read -r namespace pod owner; do
+        [ -n "$pod" ] || continue
+        wanted=$(k get "$owner" -n "$namespace" -o 'jsonpath={.spec.replicas}' 2>/dev/null) || continue
+        live=$(printf '%s\n' "$PODS" | awk -F'|' -v n="$namespace" -v o="$owner" '
+            $1 == "P" && $2 == n && $6 == "" && $8 == o { count++ } END { print count + 0 }')
+        case $wanted in '' | *[!0-9]*) continue ;; esac
+        [ "$live" -lt "$wanted" ] ||
+            stop_not_as_planned "$owner in $namespace has $wanted replicas by now: no pod is made in place of $namespace/$pod"
+    done <<END
+$awaiting
+END
 }
 
 # What a condition of an object says: NAMESPACE OBJECT CONDITION
@@ -371,6 +388,7 @@ carry_out() {
             fi
             [ "$STATE" = "$before" ] || waited=0
             before=$STATE
+            stop_if_none_is_made
             act
             # A replacement may be made, or find room, only when the old pod is gone.
             if are_ending; then waited=0; fi

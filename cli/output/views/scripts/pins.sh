@@ -62,6 +62,16 @@ unpin() {
 }
 }
 
+# Deployments that were paused for a pin, and that another user has resumed: they roll out.
+tell_resumed() {
+    for item in $PINNED; do
+        resume=$(k get "${item#*|}" -n "${item%%|*}" -o 'jsonpath={.metadata.annotations.planner/resume}' 2>/dev/null) || continue
+        [ -n "$resume" ] || continue
+        paused=$(k get deployment "$resume" -n "${item%%|*}" -o 'jsonpath=is{.spec.paused}' 2>/dev/null) || continue
+        [ "$paused" = istrue ] || complain "  deployment $resume in ${item%%|*} was paused for this, and another user has resumed it: it rolls out"
+    done
+}
+
 # Pods that were made with the pin and found no node would wait for ever: NAMESPACE KIND/NAME [HOW-MANY]
 let_go_of_waiting() {
     line="{.metadata.ownerReferences[?(@.controller==true)].kind}/{.metadata.ownerReferences[?(@.controller==true)].name}"
