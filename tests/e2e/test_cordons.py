@@ -98,7 +98,7 @@ def test_what_was_left_is_found_by_any_other_script(live: ControlPlane, tmp_path
     live.kubectl("get", "nodes")
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "b1 was still cordoned by a script that was killed; put back" in ended.stdout
+    assert "b1 was still cordoned by another script; put back" in ended.stdout
     assert left_behind(live) == ["Node/c1"]
 
 

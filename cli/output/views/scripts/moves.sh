@@ -460,11 +460,11 @@ take_over() {
         if goes_on "$namespace/$pod" "$owner"; then
             : # it stays on the list of what is put back at the end
         elif [ -n "$DRY_RUN" ]; then
-            say "$namespace: $owner is still pinned by a script that was killed; that would be put back"
+            say "$namespace: $owner is still pinned by another script; that would be put back"
         else
             unpin "$namespace" "$owner" || stop "$owner in $namespace is still pinned, and could not be put back"
             let_go_of_waiting "$namespace" "$owner"
-            say "$namespace: $owner was still pinned by a script that was killed; put back"
+            say "$namespace: $owner was still pinned by another script; put back"
         fi
     done <<END
 $left
@@ -475,13 +475,13 @@ END
         if [ -z "$node" ]; then continue; fi
         case ",$wanted" in *",$node,"*) continue ;; esac # this plan goes on with such a move
         if [ -n "$DRY_RUN" ]; then
-            say "$node is still cordoned by a script that was killed; that would be put back"
+            say "$node is still cordoned by another script; that would be put back"
         else
             open_node "$node" || stop "$node is still cordoned, and could not be put back"
             CORDONED=$(printf '%s' "$CORDONED" | grep -vxF "$node")
             CORDONED=$CORDONED${CORDONED:+
 }
-            say "$node was still cordoned by a script that was killed; put back"
+            say "$node was still cordoned by another script; put back"
         fi
     done <<END
 $left_cordoned

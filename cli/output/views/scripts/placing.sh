@@ -230,7 +230,7 @@ take_over() {
         elif [ -z "$DRY_RUN" ]; then
             unpin "$namespace" "$controller" || stop "$controller in $namespace is still pinned, and could not be put back"
             let_go_of_waiting "$namespace" "$controller"
-            say "$namespace: $controller was still pinned by a script that was killed; put back"
+            say "$namespace: $controller was still pinned by another script; put back"
         fi
     done <<END
 $left

@@ -247,7 +247,7 @@ main() {
     guard
     COSTS_SET=yes
     if [ -n "$TO_SCALE" ] || [ "$TO_TAKE" -gt 0 ]; then set_costs; fi
-    restore_costs "but those" || stop "deletion costs that a killed script left could not be put back"
+    restore_costs "but those" || stop "deletion costs that another script has set could not be put back"
     SCALING=yes
     set_replicas
     await
