@@ -1,7 +1,8 @@
-"""`planner consolidate --pin` of a large cluster after a scale-down: seconds, MiB, and cost over its bound.
+"""`planner consolidate` of a large cluster after a scale-down: seconds, MiB, and cost over its bound.
 
 By hand: `python benchmarks/consolidation_large.py --nodes 5000 --pods 65000 --workloads 500`.  Five types of
 machines in three zones, each workload of a ReplicaSet: a part is spread over zones or has one pod a node.
+With pins; with `--evict-only` kube-scheduler chooses where replacements land.
 """
 
 from __future__ import annotations
@@ -151,11 +152,12 @@ def main() -> None:
     parser.add_argument("--workloads", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--evict-only", action="store_true")
     options = parser.parse_args()
     size = options.nodes, options.pods, options.workloads
     cluster = Cluster.from_objects([*objects(*size, options.seed)])
     began = time.perf_counter()
-    plan = consolidate(cluster, prices=PRICES, pins=True, time_limit=options.limit)
+    plan = consolidate(cluster, prices=PRICES, pins=not options.evict_only, time_limit=options.limit)
     seconds = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     cost, waves = plan.cost, max((step.wave for step in plan.steps), default=0)

@@ -24,8 +24,8 @@ from planner.proof import consolidation_effort as effort
 
 
 @dataclass(frozen=True, slots=True)
-class CertainMove:
-    """A landing; `alone` when it is certain only while no other move is under way.
+class SafeMove:
+    """A landing that holds; `alone` when it does only while no other move is under way.
 
     With `others_cordoned` all other nodes that it could land on are cordoned while it is under way.
     """
@@ -65,7 +65,7 @@ class CertainMoves:
         self._reserved = np.zeros_like(problem.allocatable)
         for move in planned:
             self._reserve(self._trial.template(move.pod), move.target, 1)
-        self.moves: list[CertainMove] = []
+        self.moves: list[SafeMove] = []
         self._most_targets = effort.EMPTYING_TARGETS
 
     def follow(self, pods: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -100,7 +100,7 @@ class CertainMoves:
     def _not_moved_to(self, target: int, pods: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """The pods of a template that do not come to a node, or of which no more are planned there."""
 
-        def to_target(pod: int, source: int) -> CertainMove | None:
+        def to_target(pod: int, source: int) -> SafeMove | None:
             planned = self._is_planned(self._trial.template(pod), target)
             return self._beside_others(Move(pod, source, target)) if planned else None
 
@@ -114,7 +114,7 @@ class CertainMoves:
         wants = self._trial.taken[template]
         return bool(((wants == 0) | (free >= wants)).all())
 
-    def _to_planned(self, pod: int, source: int) -> CertainMove | None:
+    def _to_planned(self, pod: int, source: int) -> SafeMove | None:
         """The move to the tightest of the nodes that are planned for its template."""
         template = self._trial.template(pod)
         coming = np.array([*self._coming.get(template, ())], np.intp)
@@ -152,7 +152,7 @@ class CertainMoves:
         return bool(self._pin_policy) and before < self._most_targets
 
     def _not_moved(
-        self, pods: Sequence[tuple[int, int]], find: Callable[[int, int], CertainMove | None]
+        self, pods: Sequence[tuple[int, int]], find: Callable[[int, int], SafeMove | None]
     ) -> Iterator[tuple[int, int]]:
         """The pods for which no move is found yet, each with its node; the others move."""
         refused: set[tuple[int, int]] = set()
@@ -188,7 +188,7 @@ class CertainMoves:
         template = self._trial.template(pod)
         return -float(self._sizes[template]), template
 
-    def _take(self, found: CertainMove) -> None:
+    def _take(self, found: SafeMove) -> None:
         """Carry out a move; of what was planned for its template one replacement less is to come."""
         move = found.landing.move
         template = self._trial.template(move.pod)
@@ -205,27 +205,27 @@ class CertainMoves:
             del coming[node]
         self._reserved[:, node] += number * self._trial.taken[template]
 
-    def _possible(self, pods: Sequence[int], source: int) -> Iterator[CertainMove]:
+    def _possible(self, pods: Sequence[int], source: int) -> Iterator[SafeMove]:
         """The moves that can be next, of each template one."""
         for pod in {self._trial.template(pod): pod for pod in reversed(pods)}.values():
             found = (self._to(Move(pod, source, target)) for target in self._targets(pod, source))
             yield from islice(filter(None, found), 1)
 
-    def _to(self, move: Move) -> CertainMove | None:
+    def _to(self, move: Move) -> SafeMove | None:
         """The move to its target, while others are under way if that can be, else alone."""
         found = self._beside_others(move)
         if found is not None:
             return found
         landing = self._landings.of(move)
-        return None if landing is None else CertainMove(landing, alone=True)
+        return None if landing is None else SafeMove(landing, alone=True)
 
-    def _beside_others(self, move: Move) -> CertainMove | None:
+    def _beside_others(self, move: Move) -> SafeMove | None:
         """The move to its target, pinned or with other nodes cordoned, whatever else is under way."""
         landing = self._landings.pinned(move)
         if landing is not None:
-            return CertainMove(landing, alone=False)
+            return SafeMove(landing, alone=False)
         landing = self._landings.with_others_cordoned(move)
-        return None if landing is None else CertainMove(landing, alone=False, others_cordoned=True)
+        return None if landing is None else SafeMove(landing, alone=False, others_cordoned=True)
 
     def _targets(self, pod: int, source: int) -> list[int]:
         """The nodes that a replacement may be certain to come to, the best first."""

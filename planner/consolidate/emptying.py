@@ -2,8 +2,9 @@
 
 All nodes that go are cordoned first, so that no replacement comes to one of them.  What no safe wave empties
 is given back: those nodes are kept.  They are cordoned, too, until all waves are over: the room on them would
-make it less certain where replacements land.  Hard constraints hold while the empty nodes are there, and when
-they are deleted and their domains are gone.
+make it less certain where replacements land.  Where nothing leads replacements they may land anywhere, and
+nodes go as long as that leaves room for all (`open_landings`).  Hard constraints hold while the empty nodes
+are there, and when they are deleted and their domains are gone.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import numpy as np
 from models import Cluster
 from models.errors import InternalError
 from planner.audit.findings import findings_of
-from planner.consolidate.certain_moves import CertainMove, CertainMoves
+from planner.consolidate.certain_moves import CertainMoves, SafeMove
 from planner.consolidate.layout import Layout, Reserve, moves_to
 from planner.consolidate.loss import DomainLosses
+from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.wave_order import EmptyingOrder
 from planner.eviction.budgets import Budgets
@@ -64,6 +66,11 @@ class Emptied:
     def pinned(self) -> int:
         """How many replacements are pinned."""
         return sum(landing.kind in RESTRICTED for wave in self.waves for landing in wave)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some replacement may land on several nodes."""
+        return any(int(landing.nodes.sum()) > 1 for wave in self.waves for landing in wave)
 
     def check(self) -> None:
         """Play the waves through; a plan that does not hold is a mistake of this program."""
@@ -114,9 +121,13 @@ class Emptying:
             stays = layout.removed & ~removed
             found = self._planned([move for move in planned if not stays[move.source]], removed)
             worse = self._why_worse(found)
+            before = best
             if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
             kept = self._kept(found, removed, worse)
+            if found.is_open and not worse:
+                kept = self._fuller_than_twice(found, layout) if best is found is not before else {}
+                removed = layout.removed.copy()
             if not kept or self._meter.over():
                 break
             removed[[*kept]] = False
@@ -163,15 +174,22 @@ class Emptying:
         planned: Sequence[Move],
         removed: Mask,
         pods: Mapping[int, Sequence[int]],
-    ) -> tuple[list[int], Sequence[CertainMove]]:
-        """The nodes that are not empty after certain moves, and these moves.
+    ) -> tuple[list[int], Sequence[SafeMove]]:
+        """The nodes that are not empty after moves that hold, and these moves.
 
         They are as planned, pods of kept nodes first; what is left then leaves one node after the other.
+        Where nothing leads replacements they may land anywhere, if nodes can go then.
         """
         others = [(move.pod, move.source) for move in planned if not removed[move.source]]
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
         timeline = EvictionTimeline(trial.problem, [pod for pod, _ in (*leaving, *others)], trial.part)
         policy = self._policy(trial, int(np.count_nonzero(~removed)))
+        if not policy and self._losses is None:
+            filled = {node: several for node, several in pods.items() if several}
+            anywhere = OpenLandings(timeline, removed, filled, self._meter.over)
+            left_over = anywhere.run(self._order(filled))
+            if anywhere.moves:
+                return left_over, anywhere.moves
         sequence = CertainMoves(timeline, policy, planned, removed, self._meter.over)
         left = leaving
         if policy.pinnable:
@@ -200,13 +218,19 @@ class Emptying:
     def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, StayingNode]:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
-        if stuck or not worse:
-            return {node: StayingNode(UNSAFE) for node in self._fuller_half(stuck)}
         gone = np.flatnonzero(found.removed).tolist()
-        return {node: StayingNode(worse) for node in self._fuller_half(gone)}
+        if stuck or not worse:
+            return {node: StayingNode(UNSAFE) for node in self._fullest(stuck, len(stuck) // 2)}
+        return {node: StayingNode(worse) for node in self._fullest(gone, len(gone) // 2)}
 
-    def _fuller_half(self, nodes: Sequence[int]) -> list[int]:
-        return self._order({node: () for node in nodes})[len(nodes) // 2 :]
+    def _fuller_than_twice(self, found: Emptied, layout: Layout) -> Mapping[int, StayingNode]:
+        """The nodes beyond twice as many as went: where replacements land anywhere, they need more room."""
+        others = np.flatnonzero(layout.removed & ~found.removed).tolist()
+        return {node: StayingNode(UNSAFE) for node in self._fullest(others, int(found.removed.sum()))}
+
+    def _fullest(self, nodes: Sequence[int], but: int) -> list[int]:
+        """The nodes but so many, those that hold least."""
+        return self._order({node: () for node in nodes})[but:]
 
     def _why_worse(self, found: Emptied) -> str:
         """Why the cluster is worse than before when the nodes are empty, or deleted; empty if it is not."""

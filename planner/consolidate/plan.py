@@ -228,6 +228,8 @@ class _Consolidation:
             nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
             could = nodes if further > 0 else f"cheaper nodes are enough for all pods, for {float(cost):g}"
             yield f"{could}: by evictions alone no safe waves were found that lead there"
+            if best.emptied.is_open:
+                yield "plan again when these are gone: where replacements are is known then, and more may go"
         if over:
             yield "whether --pin saves more was not tried: the time was over"
             return

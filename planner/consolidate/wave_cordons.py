@@ -14,13 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.consolidate.certain_moves import CertainMove
+from planner.consolidate.certain_moves import SafeMove
 from planner.landing.landing import NO_PINS, Landing
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Phase, TrialCluster
 
 
-def with_cordons(trial: TrialCluster, waves: Sequence[Sequence[CertainMove]]) -> list[list[Landing]]:
+def with_cordons(trial: TrialCluster, waves: Sequence[Sequence[SafeMove]]) -> list[list[Landing]]:
     """The landings of all waves with their cordons; where no node needs one, filters are enough."""
     if not any(one.others_cordoned for wave in waves for one in wave):
         return [[one.landing for one in wave] for wave in waves]
@@ -30,9 +30,7 @@ def with_cordons(trial: TrialCluster, waves: Sequence[Sequence[CertainMove]]) ->
     return [_landings(timeline, alone, wave) for wave in waves]
 
 
-def _landings(
-    timeline: EvictionTimeline, alone: SingleLandings, wave: Sequence[CertainMove]
-) -> list[Landing]:
+def _landings(timeline: EvictionTimeline, alone: SingleLandings, wave: Sequence[SafeMove]) -> list[Landing]:
     """The landings of a wave; the timeline has it landed then."""
     one = wave[0]
     landing = alone.of(one.landing.move) if len(wave) == 1 and one.others_cordoned else None
@@ -43,9 +41,7 @@ def _landings(
     return [landing]
 
 
-def _cordoned(
-    timeline: EvictionTimeline, alone: SingleLandings, wave: Sequence[CertainMove]
-) -> list[Landing]:
+def _cordoned(timeline: EvictionTimeline, alone: SingleLandings, wave: Sequence[SafeMove]) -> list[Landing]:
     moves = [one.landing.move for one in wave]
     timeline.put_all(moves, Phase.GONE)
     wrong = [alone.others_open(one.landing.move) if one.others_cordoned else None for one in wave]

@@ -1,4 +1,4 @@
-"""A sequence of certain moves in waves: what may be under way at the same time, whatever finishes first.
+"""A sequence of moves in waves: what may be under way at the same time, whatever finishes first.
 
 Templates whose filters or constraints ask about each other's pods are one group, and so are those of a
 workload.  The moves of a group keep their order, one a wave, so everything but room is as in the sequence.
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from planner.consolidate.certain_moves import CertainMove
+from planner.consolidate.certain_moves import SafeMove
 from planner.consolidate.wave_cordons import with_cordons
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.eviction.budgets import Budgets
@@ -31,8 +31,8 @@ class EmptyingOrder:
         self._budgets = budgets
         self._group = _groups(trial)
 
-    def of(self, sequence: Sequence[CertainMove]) -> list[list[Landing]]:
-        """The waves; a move that is certain only alone has one of its own."""
+    def of(self, sequence: Sequence[SafeMove]) -> list[list[Landing]]:
+        """The waves; a move that holds only alone has one of its own."""
         waves: list[_Wave] = []
         first = 0
         last: dict[int, int] = {}
@@ -54,7 +54,7 @@ class EmptyingOrder:
             first = number + 1 if one.alone else first
         return with_cordons(self._trial, [wave.moves for wave in waves])
 
-    def _share(self, one: CertainMove, wave: _Wave) -> bool:
+    def _share(self, one: SafeMove, wave: _Wave) -> bool:
         """Whether no move of a wave comes to a node that is cordoned for another one."""
         target = one.landing.move.target
         if any(
@@ -76,11 +76,11 @@ class EmptyingOrder:
 class _Wave:
     """Moves under way at the same time, and their targets; by template those of moves with cordons, too."""
 
-    moves: list[CertainMove] = field(default_factory=list)
+    moves: list[SafeMove] = field(default_factory=list)
     targets: set[int] = field(default_factory=set)
     cordoned: dict[int, set[int]] = field(default_factory=dict)
 
-    def add(self, one: CertainMove, template: int) -> None:
+    def add(self, one: SafeMove, template: int) -> None:
         """A move of a template more."""
         target = one.landing.move.target
         self.moves.append(one)

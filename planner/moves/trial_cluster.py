@@ -289,6 +289,12 @@ class TrialCluster:
         )
 
     @cached_property
+    def affinity_peers(self) -> frozenset[int]:
+        """The templates of pods that some required podAffinity asks for."""
+        peers = self._affinity_peers
+        return frozenset(number for one in peers for number in one.counts.tally.members)
+
+    @cached_property
     def _affinity_peers(self) -> list[_AffinityPeers]:
         return [
             affinity_peers for template in self.problem.templates for affinity_peers in self._needs(template)

@@ -51,6 +51,8 @@ EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with
 #: thousands of names for each move are not carried out.
 EMPTYING_CORDONED = 512
+#: Where replacements may land anywhere, up to so many counts of a constraint are followed.
+OPEN_COUNTS = 256
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3
 #: Machines of a catalogue that the relaxation chooses from, of all types together.

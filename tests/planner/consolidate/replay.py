@@ -48,7 +48,7 @@ class _Replay:
         moves = [self._move(problem, step) for step in plan.steps]
         self._timeline = EvictionTimeline(problem, [move.pod for move in moves])
         self._trial = self._timeline.trial
-        self._moves = dict(zip(plan.steps, moves, strict=True))
+        self._moves = {step.pod: move for step, move in zip(plan.steps, moves, strict=True)}
 
     def _move(self, problem: Problem, step: MoveStep) -> Move:
         return Move(problem.pod_index[step.pod], self._index[step.source], self._index[step.node])
@@ -79,8 +79,8 @@ class _Replay:
         while leaving or landing:
             if leaving and (not landing or self._draw.random() < 0.5):
                 step = leaving.pop()
-                ends = self._timeline.waits_for_the_end(self._moves[step]) or self._draw.random() < 0.5
-                self._timeline.put(self._moves[step], Phase.GONE if ends else Phase.LEAVING)
+                ends = self._timeline.waits_for_the_end(self._moves[step.pod]) or self._draw.random() < 0.5
+                self._timeline.put(self._moves[step.pod], Phase.GONE if ends else Phase.LEAVING)
                 landing.append(step)
                 continue
             step = landing.pop(self._draw.randrange(len(landing)))
@@ -92,7 +92,7 @@ class _Replay:
         return None
 
     def _land(self, step: MoveStep) -> Move | None:
-        move = self._moves[step]
+        move = self._moves[step.pod]
         lingers = not self._timeline.has_ended(move)
         node = self._node(step)
         if node is None and lingers:
@@ -107,7 +107,7 @@ class _Replay:
 
     def _node(self, step: MoveStep) -> int | None:
         """Where kube-scheduler puts the replacement now."""
-        trial, template = self._trial, self._trial.template(self._moves[step].pod)
+        trial, template = self._trial, self._trial.template(self._moves[step.pod].pod)
         if step.landing == "pinned" and isinstance(step.pin, OnNodes):
             pinned = np.isin(np.array(trial.problem.nodes.names), step.pin.nodes)
             nodes = np.flatnonzero(trial.open_pinned(template, pinned))

@@ -1,0 +1,150 @@
+"""Nodes emptied by evictions alone, whichever nodes kube-scheduler chooses for the replacements.
+
+Nothing leads a replacement here, so after a few of them nobody knows what is free on a node.  What holds all
+the same is counted for all pods that move together: each finds a node however the others have landed, and no
+hard constraint is worse then.
+
+Room: the others close no more nodes to a pod than what they request is enough to fill until less is free
+than it needs, each resource by itself and the nodes first that lack least.  By a rule of one pod a node each
+closes one more.  A constraint over nodes has a minimum of 0 all the time where there are more nodes than
+pods.  For one over other domains all counts are followed that evictions and landings can lead to, in the
+order of the waves: each time some domain admits the pod and has room, and wherever it lands no more is too
+many.
+Nodes with pods about which more would have to be known stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.errors import InternalError
+from planner.consolidate.certain_moves import SafeMove
+from planner.consolidate.open_room import OpenRoom
+from planner.consolidate.open_templates import OpenTemplates
+from planner.consolidate.possible_counts import PossibleCounts
+from planner.landing.landing import Landing
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
+from planner.problem.nodes import Ints, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class _Evicted:
+    """Pods that are evicted together: how many of each template, and what the constraints may count then."""
+
+    number: Ints
+    counts: Mapping[int, PossibleCounts]
+
+
+class OpenLandings:
+    """Empties nodes on a timeline; `moves` are those that end its sequence."""
+
+    def __init__(
+        self,
+        timeline: EvictionTimeline,
+        removed: Mask,
+        pods: Mapping[int, Sequence[int]],
+        is_over: Callable[[], bool],
+    ) -> None:
+        """All `pods` of some `removed` nodes are still there; all removed nodes are cordoned."""
+        self._timeline = timeline
+        self._trial = timeline.trial
+        self._pods = pods
+        self._is_over = is_over
+        moving = [pod for several in pods.values() for pod in several]
+        self._templates = OpenTemplates(timeline.trial, removed, moving)
+        self._room = OpenRoom(timeline.trial, self._templates)
+        self.moves: list[SafeMove] = []
+
+    def run(self, order: Sequence[int]) -> list[int]:
+        """Empty nodes, as many at a time as can go; returns those that stay as they are.
+
+        Those with pods to which the most nodes are open come first, then those that are first in the order.
+        """
+        evicted, gone = _Evicted(np.zeros(len(self._trial.problem.templates), np.int64), {}), list[int]()
+        waiting = [node for node in order if all(map(self._may_land_anywhere, self._pods[node]))]
+        waiting.sort(key=lambda node: -min(map(self._fewest_nodes, self._pods[node])))
+        size = len(waiting)
+        while waiting and not self._is_over():
+            size = min(size, len(waiting))
+            found = self._and(evicted, waiting[:size])
+            if found is not None and self._all_find_room(found):
+                evicted = found
+                gone += waiting[:size]
+                waiting, size = waiting[size:], 2 * size
+            elif size > 1:
+                size //= 2
+            else:
+                waiting = waiting[1:]
+        self.moves = [self._move(pod, node) for node in gone for pod in self._pods[node]]
+        return [node for node in order if node not in {*gone}]
+
+    def _may_land_anywhere(self, pod: int) -> bool:
+        return self._templates.of(self._trial.template(pod)) is not None
+
+    def _fewest_nodes(self, pod: int) -> int:
+        return self._templates.open_to(self._trial.template(pod)).fewest_nodes
+
+    def _and(self, evicted: _Evicted, nodes: Sequence[int]) -> _Evicted | None:
+        """The pods of some nodes evicted, too; None where a constraint may not hold then."""
+        number, counts = evicted.number.copy(), dict(evicted.counts)
+        for node in nodes:
+            for pod in self._pods[node]:
+                template = self._trial.template(pod)
+                number[template] += 1
+                spread = self._templates.open_to(template).spread
+                if spread is None:
+                    continue
+                key = spread.constraint.number
+                before = counts.get(key) or PossibleCounts.of(spread.constraint)
+                after = before.after(template, int(spread.domain_of[node]), spread.open_domains)
+                if after is None:
+                    return None
+                counts[key] = after
+        return _Evicted(number, counts)
+
+    def _all_find_room(self, evicted: _Evicted) -> bool:
+        """Whether each pod finds a node wherever the others land."""
+        landed: dict[tuple[str, int], Ints] = {}
+        templates = np.flatnonzero(evicted.number).tolist()
+        return all(self._finds_room(template, evicted, landed) for template in templates)
+
+    def _finds_room(self, template: int, evicted: _Evicted, landed: dict[tuple[str, int], Ints]) -> bool:
+        """Whether each pod of a template does; `landed` keeps what may be where."""
+        spread, number = self._templates.open_to(template).spread, evicted.number
+        if spread is None:
+            return self._room.is_enough(template, None, number, number)
+        key, roomy = spread.constraint.rule.column.key, set[int]()
+        for domain in spread.open_domains:
+            if (key, domain) not in landed:
+                landed[key, domain] = self._landed_at_most(evicted, key, domain)
+            if self._room.is_enough(template, domain, landed[key, domain], number):
+                roomy.add(domain)
+        admitted = evicted.counts[spread.constraint.number].admitted[template]
+        return not any(roomy.isdisjoint(domains) for domains in admitted)
+
+    def _landed_at_most(self, evicted: _Evicted, key: str, domain: int) -> Ints:
+        """How many of the evicted pods of each template may be in a domain."""
+        found = evicted.number.copy()
+        for template in np.flatnonzero(found).tolist():
+            spread = self._templates.open_to(template).spread
+            if spread is not None and spread.constraint.rule.column.key == key:
+                counts = evicted.counts[spread.constraint.number]
+                found[template] = min(int(found[template]), counts.landed_at_most(domain))
+        return found
+
+    def _move(self, pod: int, node: int) -> SafeMove:
+        """The move of a pod as it is made when ties go to the smallest name."""
+        template = self._trial.template(pod)
+        self._timeline.put(Move(pod, node, node), Phase.GONE)
+        feasible, totals = self._trial.choice(template)
+        nodes = np.flatnonzero(feasible.mask)
+        if not nodes.size:
+            raise InternalError(f"{self._trial.problem.pods[pod].key} was to find a node, and does not")
+        move = Move(pod, node, int(nodes[np.argmax(totals[nodes])]))
+        self._timeline.put(move, Phase.LANDED)
+        self._trial.state.forget_history()
+        found = self._templates.open_to(template)
+        return SafeMove(Landing(move, "filters", found.nodes, found.place), alone=False)
