@@ -92,6 +92,27 @@ def test_an_empty_zone_counts_until_its_node_is_deleted(live: ControlPlane, tmp_
     assert per_domain(live, "web") == {"a": 2, "b": 2}
 
 
+def test_replacements_land_where_the_scheduler_likes_on_a_large_cluster(
+    live: ControlPlane, tmp_path: Path
+) -> None:
+    """More nodes are kept than are cordoned for a replacement: none is led anywhere, and all find a node."""
+    old = {"pool": "old"}
+    live.create(*(node(f"n{n:03}", zone="abc"[n % 3], labels=old if n < 30 else {}) for n in range(545)))
+    apps = [f"app{number}" for number in range(30)]
+    for number, app in enumerate(apps):
+        live.create(workload(app, 18, *((spread(app),) if number % 2 else ()), cpu="1900m"))
+        live.create(budget(app, maxUnavailable=1))
+    live.at_rest(540, seconds=180)
+    plan = consolidation(live, tmp_path, "--nodes", "pool=old")
+    assert len(plan.document["removed"]) == 30
+    assert {step["landing"] for step in plan.document["steps"]} == {"filters"}
+    assert all("labels" in step["lands"] for step in plan.document["steps"])
+    ended = carried_out(live, plan.script)
+    assert_emptied(live, plan, ended)
+    delete_nodes(live, plan, 540, ended)
+    assert max(skew(per_domain(live, app)) for app in apps[1::2]) <= 1
+
+
 def _waiting(live: ControlPlane, app: str) -> int:
     """How many pods of an app the scheduler has found no node for."""
     found = (c for item in live.pods("-l", f"app={app}") for c in item["status"].get("conditions", ()))
