@@ -354,3 +354,10 @@ def test_before_is_what_check_tells() -> None:
         found = case.cluster(nodeTaintsPolicy="Honor")
         plan = consolidate(found, time_limit=2)
         assert plan.before.hard_excess == check(found).hard_excess, case
+
+
+def test_that_no_pods_were_read_is_said() -> None:
+    """What went wrong: of a file with nodes alone all nodes could go, proved, and nothing else was said."""
+    told = "no pods were read: whatever runs on these nodes is not in the answer"
+    assert told in consolidate(cluster(node("a1")), time_limit=1).notes
+    assert told not in consolidate(cluster(node("a1"), owned("web-1", "a1")), time_limit=1).notes
