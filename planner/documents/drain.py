@@ -69,8 +69,8 @@ class BlockedNode(DocumentPart):
     """Whether, where a budget keeps that pod, all changes were tried out that could let it go: one more
     replica, and budgets that let one more pod go."""
     pods: tuple[StayingPod, ...] = ()
-    """All pods that hold the node, the first one too. Where kubectl drain refuses it for some pods, only these:
-    what holds others shows when it does no longer."""
+    """All pods that hold the node, the first one too. Where kubectl drain refuses it for some pods, these
+    alone: what holds others shows when it does no longer."""
 
 
 class DrainedJob(DocumentPart):
