@@ -53,16 +53,12 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows below heads; of more than `most` rows the rest is a count of `noun`s.
-
-    In `source` is the path of the list in the document that the rows are made of, if there is one.
-    """
+    """Rows below heads; of more than `most` rows the rest is a count of `noun`s."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Words, ...], ...]
     noun: str = "row"
     most: int | None = None
-    source: str = ""
     indent: int = 0
 
     @property

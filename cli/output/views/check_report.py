@@ -65,7 +65,7 @@ def _findings(findings: tuple[Finding, ...], page: Page) -> Table:
         rows.append([namespace, name, finding.node, finding.plugin, finding.message])
     shown = rows_of([[cell or "<none>" for cell in row] for row in rows])
     most = None if page.all_rows else MANY_ROWS
-    return Table(heads, shown, noun="finding", most=most, source="findings")
+    return Table(heads, shown, noun="finding", most=most)
 
 
 def _verdict(document: CheckReport) -> VerdictBlock:

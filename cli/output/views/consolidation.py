@@ -80,7 +80,7 @@ def _survives(document: ConsolidationPlan) -> Iterator[Block]:
 def _added(document: ConsolidationPlan, page: Page) -> Table:
     rows = [[row.name, row.type, row.zone or "<none>", f"{row.price:g}"] for row in document.added]
     most = None if page.all_rows else MANY_ROWS
-    return Table(("NODE", "TYPE", "ZONE", "PRICE"), rows_of(rows), noun="machine", most=most, source="added")
+    return Table(("NODE", "TYPE", "ZONE", "PRICE"), rows_of(rows), noun="machine", most=most)
 
 
 def _removed(document: ConsolidationPlan, page: Page) -> Table:
@@ -89,9 +89,7 @@ def _removed(document: ConsolidationPlan, page: Page) -> Table:
         for row in document.removed
     ]
     most = None if page.all_rows else MANY_ROWS
-    return Table(
-        ("NODE", "TYPE", "PRICE", "EMPTY AFTER WAVE"), rows_of(rows), noun="node", most=most, source="removed"
-    )
+    return Table(("NODE", "TYPE", "PRICE", "EMPTY AFTER WAVE"), rows_of(rows), noun="node", most=most)
 
 
 def _waves(document: ConsolidationPlan) -> Iterator[Block]:
@@ -122,7 +120,7 @@ def _meanwhile(document: ConsolidationPlan) -> Iterator[Block]:
 def _kept(document: ConsolidationPlan, page: Page) -> Table:
     rows = [[row.node, f"{row.price:g}", row.pod or "", row.reason] for row in document.kept]
     most = None if page.all_rows else MANY_ROWS
-    return Table(("NODE", "PRICE", "POD", "WHY"), rows_of(rows), noun="node", most=most, source="kept")
+    return Table(("NODE", "PRICE", "POD", "WHY"), rows_of(rows), noun="node", most=most)
 
 
 def _lost(document: ConsolidationPlan) -> Iterator[Block]:
@@ -136,4 +134,4 @@ def _lost(document: ConsolidationPlan) -> Iterator[Block]:
 
 def _frontier(document: ConsolidationPlan) -> Table:
     rows = [[str(row.moves), str(row.nodes), f"{row.cost:g}"] for row in document.frontier]
-    return Table(("MOVES", "NODES THAT GO", "COST"), rows_of(rows), noun="plan", source="frontier")
+    return Table(("MOVES", "NODES THAT GO", "COST"), rows_of(rows), noun="plan")

@@ -86,13 +86,13 @@ def _nodes(document: Diff, page: Page) -> Iterator[Sentence]:
 def _pending(document: Diff, page: Page) -> Table:
     rows = [[*row.pod.split("/", 1), row.workload, row.was or "<none>"] for row in document.pending]
     heads = ("NAMESPACE", "NAME", "WORKLOAD", "WAS ON")
-    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page), source="pending")
+    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page))
 
 
 def _moved(moved: Sequence[MovedPod], page: Page) -> Table:
     rows = [[*row.pod.split("/", 1), row.source, row.node, _name(row.replacement)] for row in moved]
     heads = ("NAMESPACE", "NAME", "FROM", "TO", "NOW CALLED")
-    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page), source="moved")
+    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page))
 
 
 def _name(pod: str | None) -> str:
@@ -113,13 +113,13 @@ def _workloads(found: Sequence[WorkloadChange], page: Page) -> Table:
         for row in found
     ]
     heads = ("NAMESPACE", "WORKLOAD", "ON NODES", "WAITING")
-    return Table(heads, rows_of(rows), noun="workload", most=_most(rows, page), source="workloads")
+    return Table(heads, rows_of(rows), noun="workload", most=_most(rows, page))
 
 
 def _placed(document: Diff, page: Page) -> Table:
     rows = [[*row.pod.split("/", 1), row.workload, row.node] for row in document.placed]
     heads = ("NAMESPACE", "NAME", "WORKLOAD", "NODE")
-    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page), source="placed")
+    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page))
 
 
 def _most(rows: Sequence[object], page: Page) -> int | None:

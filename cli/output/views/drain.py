@@ -96,7 +96,7 @@ def _evictions(document: DrainPlan) -> Table:
 def _jobs(document: DrainPlan, page: Page) -> Table:
     rows = [[f"{row.namespace}/{row.job}", str(row.evictions), _outcome(row)] for row in document.jobs]
     most = None if page.all_rows else MANY_ROWS
-    return Table(("JOB", "EVICTIONS", "OUTCOME"), rows_of(rows), noun="Job", most=most, source="jobs")
+    return Table(("JOB", "EVICTIONS", "OUTCOME"), rows_of(rows), noun="Job", most=most)
 
 
 def _outcome(row: DrainedJob) -> str:

@@ -100,7 +100,7 @@ def _table(told: Sequence[VariedRow], varied: Sequence[str], most: int | None = 
         cells.append(Cell(word(one.row), tone_of_code(one.row.exit_code)))
         cells += [_number(one.row.summary.get(name, "")) for name in figures]
         rows.append([*cells, *([one.row.error] if "ERROR" in heads else [])])
-    return Table(heads, rows_of(rows), noun="answer", most=most, source="rows")
+    return Table(heads, rows_of(rows), noun="answer", most=most)
 
 
 def _grouped(told: Sequence[VariedRow], along: str, common: Sequence[str]) -> Table:

@@ -69,7 +69,7 @@ def moves_table(steps: Sequence[MoveStep], page: Page) -> Table:
             if (moves := [step for step in steps if step.wave == wave])
         ]
         heads = ("WAVE", "MOVES", *map(str.upper, kinds))
-        return Table(heads, rows_of(rows), noun="wave", source="steps")
+        return Table(heads, rows_of(rows), noun="wave")
     heads = ("WAVE", "NAMESPACE", "NAME", "FROM", "TO", "LANDING", "WHY")
     told: list[list[Words]] = [
         [
@@ -82,7 +82,7 @@ def moves_table(steps: Sequence[MoveStep], page: Page) -> Table:
         ]
         for step in steps
     ]
-    return Table(heads, rows_of(told), noun="move", source="steps")
+    return Table(heads, rows_of(told), noun="move")
 
 
 def _landings(document: MovePlan, page: Page) -> Iterator[Block]:
@@ -153,7 +153,7 @@ def _curve(document: MovePlan) -> Table:
         [str(point.moves), str(point.hard_excess), "yes" if point.proved else "no"]
         for point in document.curve
     ]
-    return Table(("MOVES", "TOO MANY", "PROVED"), rows_of(rows), noun="point", source="curve")
+    return Table(("MOVES", "TOO MANY", "PROVED"), rows_of(rows), noun="point")
 
 
 def _stays(document: MovePlan) -> Iterator[Block]:

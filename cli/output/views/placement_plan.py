@@ -38,11 +38,9 @@ def _steps(document: PlacementPlan, page: Page) -> Table:
             [step.action, *step.pod.split("/", 1), step.source or "", step.node or ""]
             for step in document.steps
         ]
-        return Table(
-            ("ACTION", "NAMESPACE", "NAME", "FROM", "NODE"), rows_of(moves), noun="step", source="steps"
-        )
+        return Table(("ACTION", "NAMESPACE", "NAME", "FROM", "NODE"), rows_of(moves), noun="step")
     rows = [[*step.pod.split("/", 1), step.node or ""] for step in document.steps]
-    return Table(("NAMESPACE", "NAME", "NODE"), rows_of(rows), noun="step", source="steps")
+    return Table(("NAMESPACE", "NAME", "NODE"), rows_of(rows), noun="step")
 
 
 def _by_node(document: PlacementPlan) -> Table:
@@ -52,7 +50,7 @@ def _by_node(document: PlacementPlan) -> Table:
     nodes = sorted({*coming, *leaving}, key=lambda node: (-coming[node], node))
     heads = ("NODE", "COME", "LEAVE") if leaving else ("NODE", "PODS")
     rows = [[node, str(coming[node]), str(leaving[node])][: len(heads)] for node in nodes]
-    return Table(heads, rows_of(rows), noun="node", most=MOST_ROWS, source="steps")
+    return Table(heads, rows_of(rows), noun="node", most=MOST_ROWS)
 
 
 def _objective(document: PlacementPlan, page: Page) -> Block | None:

@@ -49,7 +49,7 @@ def _by_pod(document: Simulation, page: Page) -> Table:
         heads += ["VICTIMS"]
     rows = [_cells(decision) for decision in document.decisions]
     told = rows_of([[row[head] for head in heads] for row in rows])
-    return Table(tuple(heads), told, noun="pod", source="decisions")
+    return Table(tuple(heads), told, noun="pod")
 
 
 def _cells(decision: Decision) -> dict[str, Words]:
@@ -72,7 +72,7 @@ def _by_workload(document: Simulation) -> Table:
     order = sorted(groups, key=lambda key: -_pending_of(groups[key]))
     heads = ("NAMESPACE", "WORKLOAD", "PODS", "PLACED", "PENDING", "NODES")
     rows = rows_of([[*key, *_counts(groups[key])] for key in order])
-    return Table(heads, rows, noun="workload", most=MOST_ROWS, source="decisions")
+    return Table(heads, rows, noun="workload", most=MOST_ROWS)
 
 
 def _pending_of(decisions: list[Decision]) -> int:

@@ -35,7 +35,7 @@ _COUNTED = {
 def stages(objective: Sequence[Objective]) -> Table:
     """The table of stages."""
     rows = [[stage.name, str(stage.value), _bound(stage), _proved(stage)] for stage in objective]
-    return Table(("STAGE", "VALUE", "BOUND", "PROVED"), rows_of(rows), noun="stage", source="objective")
+    return Table(("STAGE", "VALUE", "BOUND", "PROVED"), rows_of(rows), noun="stage")
 
 
 def in_words(objective: Sequence[Objective]) -> Sentence | None:
