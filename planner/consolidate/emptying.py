@@ -107,7 +107,7 @@ class Emptying:
         self._reserve = reserve
         self._losses = losses
         self._hard = _excess_of_each(trial.ledger)
-        self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
+        self._faults = _faults(self._problem, trial.state)
 
     def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
         """The cheapest of a few plans that empty nodes of a layout, each with more of them given back.
@@ -121,12 +121,11 @@ class Emptying:
             stays = layout.removed & ~removed
             found = self._planned([move for move in planned if not stays[move.source]], removed)
             worse = self._why_worse(found)
-            before = best
             if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
             kept = self._kept(found, removed, worse)
             if found.is_open and not worse:
-                kept = self._fuller_than_twice(found, layout) if best is found is not before else {}
+                kept = self._fuller_than_twice(found, layout) if best is found else {}
                 removed = layout.removed.copy()
             if not kept or self._meter.over():
                 break
@@ -256,9 +255,8 @@ class Emptying:
         pods = [problem.pod_index[key] for key in places]
         node_of[pods] = [problem.nodes.index[name] for name in places.values()]
         state = State(problem, node_of)
-        findings = sum(1 for _ in findings_of(problem, state))
         excess = _excess_of_each(ConstraintCounts(problem, state))
-        return findings > self._findings or any(many > self._hard[one] for one, many in excess.items())
+        return not (_faults(problem, state) <= self._faults and excess <= self._hard)
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())
@@ -267,6 +265,11 @@ class Emptying:
 def _let_go() -> None:
     """Free what earlier plans were made with, before as much is made again: it refers to itself."""
     gc.collect()
+
+
+def _faults(problem: Problem, state: State) -> Counter[tuple[str, str]]:
+    """How often each plugin finds fault with each pod, or node: those that go make up for no others."""
+    return Counter((found.plugin, found.pod or found.node) for found in findings_of(problem, state))
 
 
 def _excess_of_each(ledger: ConstraintCounts) -> Counter[Hashable]:

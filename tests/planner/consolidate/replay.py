@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -56,7 +57,7 @@ class _Replay:
     def failure(self) -> str | None:
         trial = self._trial
         hard = [found for found in trial.ledger.constraints if found.hard]
-        before, findings = excesses(hard), sum(1 for _ in findings_of(trial.problem, trial.state))
+        before, faults = excesses(hard), self._faults()
         for number in sorted({step.wave for step in self._plan.steps}):
             wave = [step for step in self._plan.steps if step.wave == number]
             failed = self._wave(wave)
@@ -64,12 +65,17 @@ class _Replay:
                 return f"wave {number}: {failed}"
             if worse(before, hard):
                 return f"wave {number}: a constraint is worse"
-        if sum(1 for _ in findings_of(trial.problem, trial.state)) > findings:
+        if not self._faults() <= faults:
             return "something is worse in the end"
         gone = {self._index[row.node] for row in self._plan.removed}
         left = [pod for node in gone for pod in trial.state.pods_on[node]]
         stays = any(not goes_with_its_node(trial.problem, pod) for pod in left)
         return "a node is not empty" if stays else None
+
+    def _faults(self) -> Counter[tuple[str, str]]:
+        """What breaks rules of which plugin now: pods, or nodes."""
+        findings = findings_of(self._trial.problem, self._trial.state)
+        return Counter((found.plugin, found.pod or found.node) for found in findings)
 
     def _wave(self, wave: Sequence[MoveStep]) -> str | None:
         """Every eviction before its landing, else in any order; old pods end at any time of the wave."""

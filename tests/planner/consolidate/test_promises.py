@@ -8,7 +8,7 @@ from models import Cluster
 from planner import consolidate
 from planner.documents.consolidation import ConsolidationPlan
 from planner.proof import consolidation_effort as effort
-from tests.builders import HOST, ZONE, budget, cluster, node, pod, profile, scheduler, spread
+from tests.builders import HOST, ZONE, budget, cluster, node, pod, profile, scheduler, spread, term
 from tests.planner.consolidate.test_plan import ANY, owned
 
 
@@ -162,3 +162,15 @@ def test_nothing_is_done_where_free_room_costs_more_than_is_paid(price: int, mov
     plan = consolidate(found, catalogue=rows, price_label="type", reserve=0.5)
     assert (plan.cost.after, plan.cost.bound, len(plan.steps)) == (min(price, 3), min(price, 3), moves)
     assert plan.status == "Optimal"
+
+
+def test_a_fault_that_goes_makes_up_for_no_other() -> None:
+    """What went wrong: a node with too little room went, and with it the pod that web has to be near."""
+    found = cluster(
+        node("n1", "a"),
+        node("n2", "a", cpu="1"),
+        pod("agent", "n2", app="agent", cpu="2", owner="DaemonSet/agent"),
+        pod("web", "n1", app="web", cpu="1", owner="ReplicaSet/web", near=[term(ZONE, "agent")]),
+    )
+    plan = consolidate(found, time_limit=2)
+    assert gone(plan) == []
