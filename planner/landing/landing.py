@@ -151,7 +151,7 @@ class LandingPreferences:
 
 
 #: Labels that users know nodes by, besides those that constraints name.
-_KNOWN_KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_KNOWN_KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "kubernetes.io/os")
 
 
 class NodeSets:
