@@ -218,9 +218,9 @@ class Emptying:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
         gone = np.flatnonzero(found.removed).tolist()
-        if stuck or not worse:
-            return {node: StayingNode(UNSAFE) for node in self._fullest(stuck, len(stuck) // 2)}
-        return {node: StayingNode(worse) for node in self._fullest(gone, len(gone) // 2)}
+        if worse and (found.is_open or not stuck):
+            return {node: StayingNode(worse) for node in self._fullest(gone, len(gone) // 2)}
+        return {node: StayingNode(UNSAFE) for node in self._fullest(stuck, len(stuck) // 2)}
 
     def _fuller_than_twice(self, found: Emptied, layout: Layout) -> Mapping[int, StayingNode]:
         """The nodes beyond twice as many as went: where replacements land anywhere, they need more room."""

@@ -6,11 +6,10 @@ hard constraint is worse then.
 
 Room: the others close no more nodes to a pod than what they request is enough to fill until less is free
 than it needs, each resource by itself and the nodes first that lack least.  By a rule of one pod a node each
-closes one more.  A constraint over nodes has a minimum of 0 all the time where there are more nodes than
-pods.  For one over other domains all counts are followed that evictions and landings can lead to, in the
-order of the waves: each time some domain admits the pod and has room, and wherever it lands no more is too
-many.
-Nodes with pods about which more would have to be known stay.
+closes one more.  Where a constraint over nodes counts fewer pods than there are nodes, some node has none, so
+its minimum stays 0.  For one over other domains all counts are followed that evictions and landings can lead
+to, in the order of the waves: each time some domain admits the pod and has room, and wherever it lands no
+more is too many.  Nodes with pods about which more would have to be known stay.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from planner.problem.nodes import Ints, Mask
 
 @dataclass(frozen=True, slots=True)
 class _Evicted:
-    """Pods that are evicted together: how many of each template, and what the constraints may count then."""
+    """The pods of all nodes that go so far: how many of each template, and what constraints may count."""
 
     number: Ints
     counts: Mapping[int, PossibleCounts]
@@ -69,7 +68,7 @@ class OpenLandings:
         size = len(waiting)
         while waiting and not self._is_over():
             size = min(size, len(waiting))
-            found = self._and(evicted, waiting[:size])
+            found = self._with_more(evicted, waiting[:size])
             if found is not None and self._all_find_room(found):
                 evicted = found
                 gone += waiting[:size]
@@ -87,7 +86,7 @@ class OpenLandings:
     def _fewest_nodes(self, pod: int) -> int:
         return self._templates.open_to(self._trial.template(pod)).fewest_nodes
 
-    def _and(self, evicted: _Evicted, nodes: Sequence[int]) -> _Evicted | None:
+    def _with_more(self, evicted: _Evicted, nodes: Sequence[int]) -> _Evicted | None:
         """The pods of some nodes evicted, too; None where a constraint may not hold then."""
         number, counts = evicted.number.copy(), dict(evicted.counts)
         for node in nodes:

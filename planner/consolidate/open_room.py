@@ -25,7 +25,7 @@ class _OpenNodes:
     """
 
     number: int
-    comers: Mask
+    may_come: Mask
     lacking: Mapping[int, NDArray[np.float64]]
 
 
@@ -41,10 +41,11 @@ class OpenRoom:
     def is_enough(self, template: int, domain: int | None, landed: Ints, evicted: Ints) -> bool:
         """Whether a node of a domain, or of all, stays open to a pod of a template.
 
-        So many pods of each template are `evicted`, itself among them, and at most so many `landed` there.
+        By template, `evicted` has the pods that move, itself included, and `landed` the most that may be
+        there.
         """
         found = self._nodes(template, domain)
-        others = np.where(found.comers, landed, 0)
+        others = np.where(found.may_come, landed, 0)
         others[template] = min(int(others[template]), int(evicted[template]) - 1)
         requests = others @ self._trial.taken
         filled = sum(

@@ -20,7 +20,7 @@ from planner.proof import consolidation_effort as effort
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadOver:
+class SharedSpread:
     """A hard constraint over domains of several nodes: the domain of each, and those open to a template."""
 
     constraint: TrackedConstraint
@@ -37,7 +37,7 @@ class OpenTemplate:
 
     nodes: Mask
     place: Place
-    spread: SpreadOver | None
+    spread: SharedSpread | None
     apart: frozenset[int]
 
     @property
@@ -122,7 +122,7 @@ class OpenTemplates:
         by_node = len(column.values) == np.count_nonzero(column.present)
         return by_node and domains > rule.tally.total and not constraint.excess()
 
-    def _spread(self, constraint: TrackedConstraint, nodes: Mask) -> SpreadOver | None:
+    def _spread(self, constraint: TrackedConstraint, nodes: Mask) -> SharedSpread | None:
         """A constraint all domains of which stay, and all pods that it counts are on kept nodes, or move."""
         counts = constraint.rule.counts
         domain_of: Codes = np.where(counts.eligible, counts.column.codes, -1)
@@ -131,4 +131,4 @@ class OpenTemplates:
         kept, open_domains = np.unique(domain_of[~self._removed]), np.unique(domain_of[nodes])
         if there != moving or not np.isin(domain_of, [*kept, -1]).all() or -1 in open_domains:
             return None
-        return SpreadOver(constraint, domain_of, tuple(open_domains.tolist()))
+        return SharedSpread(constraint, domain_of, tuple(open_domains.tolist()))

@@ -15,7 +15,7 @@ _Pods = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PossibleCounts:
-    """All counts of a constraint that may be the case; with each of them as much is too much.
+    """All counts of a constraint that may be the case, with each the same number of pods too many.
 
     `staying` are the pods of each domain that were not evicted; `admitted` has for each template the sets of
     domains of which one has to have room for its pods.
