@@ -246,15 +246,13 @@ def test_a_pod_stays_whose_constraint_could_be_worse(
 
 
 def test_a_constraint_over_nodes_that_all_have_pods_holds_its_pods() -> None:
-    """When the first node is empty the global minimum is 0, and two pods on a node are too many."""
-    nodes = [node(f"n{number}", cpu="32") for number in range(4)]
-    words = {"app": "w", "owner": "ReplicaSet/w", "spread": [spread(HOST, 1, "w")]}
-    several = [pod(f"w-{number}", f"n{number % 4}", **words) for number in range(1, 8)]
-    assert emptied(cluster(*nodes, *several), ["n0"])[2] == []
-    assert emptied(cluster(*nodes, node("n4"), *several), ["n0"])[2] == []
-    free = [node(f"n{number}") for number in range(5, 9)]
-    few = [one for one in several if one["metadata"]["name"] < "w-5"]
-    assert emptied(cluster(*nodes, *free, *few), ["n1"])[2] == ["n1"]
+    """When the first node is empty the global minimum is 0, and three pods on a node are too many."""
+    nodes = [node(f"n{number}", cpu="32") for number in range(8)]
+    words = {"app": "w", "owner": "ReplicaSet/w", "spread": [spread(HOST, 2, "w")]}
+    few = [pod(f"w-{number}", f"n{number}", **words) for number in range(4)]
+    more = [pod(f"w-{number}", "n1", **words) for number in (4, 5)]
+    assert emptied(cluster(*nodes[:4], *few, *more), ["n0"])[2] == []
+    assert emptied(cluster(*nodes, *few), ["n0"])[2] == ["n0"]
 
 
 @pytest.mark.parametrize("zones", ["abc", ""])
