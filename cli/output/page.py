@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cli.input.options import Output
@@ -50,3 +51,9 @@ class Page:
 def counted(number: int, noun: str) -> str:
     """`1 pod`, `2 pods`, `no pods`."""
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+def some(names: Sequence[str], most: int = 4) -> str:
+    """The first few names, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from cli.output.page import counted
+from cli.output.page import counted, some
 from planner.documents.drain import BlockedNode, StayingPod
 
-_MOST_NAMES = 4
 #: Causes whose words, those of kubectl drain, end with the names of the pods of a node.
 _NAMING = {"NoController", "LocalStorage"}
 
@@ -65,12 +64,6 @@ def _key(pod: StayingPod) -> Hashable:
         return pod.reason
     workload = "" if pod.workload.startswith("Pod/") else pod.workload
     return pod.pod.partition("/")[0], workload, pod.reason, pod.message
-
-
-def some(names: Sequence[str]) -> str:
-    """A few names, and how many more there are."""
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def on_node(row: BlockedNode) -> Iterator[str]:

@@ -123,10 +123,12 @@ class Emptying:
             worse = self._why_worse(found)
             if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
-            kept = self._kept(found, removed, worse)
             if found.is_open and not worse:
-                kept = self._fuller_than_twice(found, layout) if best is found else {}
+                # Nodes that were given back too many may go after all.
                 removed = layout.removed.copy()
+                kept = self._fuller_than_twice(found, layout) if best is found else {}
+            else:
+                kept = self._kept(found, removed, worse)
             if not kept or self._meter.over():
                 break
             removed[[*kept]] = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -70,10 +70,17 @@ class OpenTemplates:
 
     def may_come_to(self, nodes: Codes) -> Mask:
         """For every template whether its pods are moving and may land on one of some nodes."""
-        found = np.zeros(len(self._trial.problem.templates), np.bool_)
+        found: Mask = np.asarray(self._open_nodes[:, nodes].any(axis=1))
+        return found
+
+    @cached_property
+    def _open_nodes(self) -> Mask:
+        """For every template the nodes on which its pods may land, if they are moving."""
+        found = np.zeros((len(self._trial.problem.templates), self._trial.problem.nodes.size), np.bool_)
         for template in self._moving:
             known = self.of(template)
-            found[template] = known is not None and known.nodes[nodes].any()
+            if known is not None:
+                found[template] = known.nodes
         return found
 
     def _of(self, template: int) -> OpenTemplate | None:

@@ -152,10 +152,8 @@ class DynamicResources(Filter, Score):
                     asked.setdefault(claim.key, []).append(template.index)
         for key, own in asked.items():
             counted = {t: 1 for t in (x.batch.wanted if x.is_final_state else own) if t in self._users[key]}
-            free, everywhere = (
-                max(0, MOST_RESERVATIONS - self._reservations(claims[key])),
-                range(x.cells.size),
-            )
+            free = max(0, MOST_RESERVATIONS - self._reservations(claims[key]))
+            everywhere = range(x.cells.size)
             if sum(x.batch.wanted[number] for number in counted) > free:
                 comes = x.any_of((self.name, key), own, everywhere)
                 if comes is not None:

@@ -62,7 +62,7 @@ def _verdict(document: Diff) -> VerdictBlock:
     changed = [document.spread, document.workloads, document.placed, *_lists(document)]
     if not parts:
         parts = [
-            "No pod moved, none waits that did not before, and as many are too many"
+            "No pod moved, none waits that did not before, and as many pods as before are too many"
             if any(changed)
             else "No difference in nodes, pods and spread"
         ]

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
-from cli.output.page import MANY_ROWS, Page, counted
-from cli.output.staying_pods import Cause, causes, some
+from cli.output.page import MANY_ROWS, Page, counted, some
+from cli.output.staying_pods import Cause, causes
 from cli.output.views.explanation import fix_blocks
 from cli.output.views.verdict import paragraphs
 from planner.documents.drain import BlockedNode, DrainedJob, DrainPlan, DrainStep

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
-from cli.output.page import Page, counted
+from cli.output.page import Page, counted, some
 from cli.output.views.explanation import consequences
 from cli.output.views.names import workload_line
 from cli.output.views.spread import short_key
@@ -69,7 +69,13 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     """The pods that wait while the nodes of a lost domain are there; below it what the scheduler says."""
     waiting = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
     rows: list[list[Words]] = [
-        [_some(of), left.namespace, left.workload, str(left.pods), _way_out(left, once=len(of) == 1)]
+        [
+            some(of, _MOST_NAMES),
+            left.namespace,
+            left.workload,
+            str(left.pods),
+            _way_out(left, once=len(of) == 1),
+        ]
         for of, left in waiting
     ]
     if not rows:
@@ -130,7 +136,9 @@ def _verdict(document: Survival) -> VerdictBlock:
     if not lost:
         when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
         return VerdictBlock(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
-    return VerdictBlock(f"Of {domains} of {key}, the loss of {_some(lost)} is not survived.", "bad")
+    return VerdictBlock(
+        f"Of {domains} of {key}, the loss of {some(lost, _MOST_NAMES)} is not survived.", "bad"
+    )
 
 
 def _either(domains: list[str]) -> str:
@@ -138,9 +146,3 @@ def _either(domains: list[str]) -> str:
     more = len(domains) - _MOST_NAMES
     named = [*domains[:_MOST_NAMES], *([f"one of {more} more"] if more > 0 else [])]
     return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-
-
-def _some(domains: list[str]) -> str:
-    """The first few; the table has them all."""
-    more = len(domains) - _MOST_NAMES
-    return ", ".join(domains[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

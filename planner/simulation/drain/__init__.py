@@ -351,6 +351,8 @@ def _blocked(problem: Problem, found: Drained, nodes: Sequence[str]) -> Iterator
         ]
     for name, pod in held.finished(problem.cluster, nodes):
         staying[name].append(pod)
+    if not staying:
+        return
     owners, known = Owners(problem.cluster), {pod.key: pod for pod in problem.cluster.pods}
     for name, pods in staying.items():
         told = (pod.model_copy(update={"workload": owners.of(known[pod.pod])}) for pod in pods)
