@@ -195,7 +195,7 @@ def is_worse(found: Cluster, problem: Problem, nodes: Sequence[int], gone: Seque
 def test_whatever_node_is_chosen_each_pod_finds_one_and_no_constraint_is_worse() -> None:
     """Every order within the waves, every node that the filters leave; also when the nodes are deleted."""
     chance, played = random.Random(seeds.fresh()), 0
-    for _ in range(80 * seeds.EFFORT):
+    for _ in range(40 * seeds.EFFORT):
         found = drawn(chance)
         names = [one.name for one in found.nodes]
         going = chance.sample(names, chance.randint(1, len(names) - 2))
