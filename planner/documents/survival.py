@@ -37,6 +37,8 @@ class LostPending(WorkloadPart):
     """The scheduler's line."""
     fix: Fix | None = None
     """The cheapest that helps the example; null where none is known."""
+    sought: bool = True
+    """Whether one was looked for, as it is for the 20 kinds of pods of each loss that are the most."""
 
 
 class DomainLoss(DocumentPart):

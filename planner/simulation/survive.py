@@ -174,18 +174,19 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
 
 
 def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
-    """Pods that find no node, pods alike together, with the cheapest change that helps the first of them."""
+    """Pods that find no node, pods alike together, with the cheapest change that helps the first of them.
+
+    Where there are very many, for those that are the most.
+    """
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
-    for number, pods in enumerate(after.problem.by_template(left).values()):
-        first = pods[0]
+    groups = after.problem.by_template(left)
+    explained = sorted(groups, key=lambda one: -len(groups[one]))[: after.effort.losses_explained]
+    for template, pods in groups.items():
+        first, sought = pods[0], template in explained
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        found = (
-            FixSearch(case, states=states, best_only=True).run().fixes
-            if number < after.effort.losses_explained
-            else ()
-        )
+        found = FixSearch(case, states=states, best_only=True).run().fixes if sought else ()
         yield LostPending(
             namespace=namespace,
             workload=workload,
@@ -193,4 +194,5 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
             example=after.problem.pods[first].key,
             message=after.messages[first],
             fix=fix_of(case, found[0], owners) if found else None,
+            sought=sought,
         )

@@ -122,6 +122,32 @@ def test_what_is_the_same_for_several_domains_is_told_once(planner: Planner, tmp
     assert out.count("Insufficient cpu") == 1
 
 
+def test_of_very_many_kinds_of_pods_those_that_are_the_most_are_told(
+    planner: Planner, tmp_path: Path
+) -> None:
+    """A change is looked for where the most pods wait; where none was, that is what is said."""
+    nodes = [node("a1", "a", cpu="100"), node("b1", "b", cpu="500m")]
+    sizes = {f"w{number:02}": 1 for number in range(55)} | {"z": 20}
+    pods = [
+        pod(f"{name}-{number}", on="a1", app=name, cpu="1", owner=f"ReplicaSet/{name}")
+        for name, size in sizes.items()
+        for number in range(size)
+    ]
+    asked = ("check", "-f", write(tmp_path / "c.json", *nodes, *pods), "--survive", ZONE)
+    loss = Survival.model_validate_json(planner(*asked, "-o", "json").out).domains[0]
+    assert len(loss.pending) == len(sizes)
+    assert sum(left.sought for left in loss.pending) == 20
+    assert {left.pods for left in loss.pending if not left.sought} == {1}
+    assert all(left.fix for left in loss.pending if left.sought)
+    out = planner(*asked).out
+    assert out.index("20 pods of ReplicaSet/z ") < out.index("1 pod of ReplicaSet/w00 ")
+    assert "and 36 kinds of pods more (-v shows all)" in out
+    assert out.count("stays pending:") == 19
+    whole = planner(*asked, "-v").out
+    assert whole.count("stays pending:") == 55
+    assert whole.count("no change was looked for") == 36
+
+
 def test_it_is_said_whose_replacement_goes_where() -> None:
     """Of one pod that is deleted "its"; of several each by name."""
     lines = [f"kubectl delete pod w{n} -n shop" for n in range(2)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
-from cli.output.page import Page, counted, some
+from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted, some
 from cli.output.views.explanation import consequences
 from cli.output.views.names import workload_line
 from cli.output.views.spread import short_key
@@ -14,6 +14,8 @@ from planner.documents.survival import DomainLoss, LostPending, Survival, Surviv
 
 #: So many lost domains are named in the verdict.
 _MOST_NAMES = 8
+#: Pods alike, each with the domains of which the loss leaves them pending.
+_Alike = list[tuple[list[str], LostPending]]
 
 
 def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]:
@@ -23,10 +25,9 @@ def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]
         rows = [_row(loss, row) for loss in survey.domains for row in _shown(loss, page)]
         heads = ("WITHOUT", "NAMESPACE", "WORKLOAD", "REPLICAS", "LOST", "REPLACED", "PENDING")
         title = f"Losing each {short_key(survey.topology_key)}"
-        yield section(title, Table(heads, rows_of(rows), noun="workload"))
+        yield section(title, Table(heads, rows_of(rows), noun="row", most=_most(rows, page)))
         yield section("", *_failing(survey))
-        for domains, left in _alike((loss.domain, left) for loss in survey.domains for left in loss.pending):
-            yield section("", *_left(f"Without {_either(domains)}", left, once=len(domains) == 1))
+        yield from _pending(survey, page)
         yield section("As long as the nodes stay", *_meanwhile(survey, page))
 
 
@@ -65,9 +66,32 @@ def _failing(survey: Survival) -> Iterator[Block]:
         yield Sentence(f"Without {_either(domains)}, {workload} in {namespace} fails: {reason}")
 
 
+def _pending(survey: Survival, page: Page) -> Iterator[Section]:
+    """Pods that stay pending without the nodes of a domain; of very many kinds those that are the most."""
+    found = _alike((loss.domain, left) for loss in survey.domains for left in loss.pending)
+    most = _most(found, page)
+    shown = _largest_first(found, most)[:most]
+    for domains, left in shown:
+        yield section("", *_left(f"Without {_either(domains)}", left, once=len(domains) == 1))
+    if more := len(found) - len(shown):
+        yield section("", Sentence(f"and {counted(more, 'kind')} of pods more (-v shows all)"))
+
+
+def _most(rows: Sequence[object], page: Page) -> int | None:
+    """How many of some rows are shown; None for all."""
+    return MOST_ROWS if len(rows) > MANY_ROWS and not page.all_rows else None
+
+
+def _largest_first(found: _Alike, most: int | None) -> _Alike:
+    """Where only some are shown, those of the most pods come first."""
+    return found if most is None else sorted(found, key=lambda one: -one[1].pods)
+
+
 def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     """The pods that wait while the nodes of a lost domain are there; below it what the scheduler says."""
-    waiting = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
+    found = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
+    most = _most(found, page)
+    waiting = _largest_first(found, most)
     rows: list[list[Words]] = [
         [
             some(of, _MOST_NAMES),
@@ -85,12 +109,12 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
         "without pods, and more pods wait:"
     )
     heads = ("UNREACHABLE", "NAMESPACE", "WORKLOAD", "PENDING", "WHAT HELPS")
-    yield Table(heads, rows_of(rows), noun="workload")
+    yield Table(heads, rows_of(rows), noun="row", most=most)
     for of, left in waiting if page.everything else ():
         yield from _left(f"With {_either(of)} unreachable", left, once=len(of) == 1)
 
 
-def _alike(found: Iterable[tuple[str, LostPending]]) -> list[tuple[list[str], LostPending]]:
+def _alike(found: Iterable[tuple[str, LostPending]]) -> _Alike:
     """Pods that wait for one reason and are helped by one change, each with all domains that may be lost."""
     groups: dict[tuple[str, ...], tuple[list[str], LostPending]] = {}
     for domain, left in _together(found):
@@ -112,7 +136,7 @@ def _together(found: Iterable[tuple[str, LostPending]]) -> Iterator[tuple[str, L
 def _way_out(left: LostPending, *, once: bool) -> str:
     """The change that helps, with the node where it leads to where that is one."""
     if left.fix is None:
-        return "none known"
+        return "none known" if left.sought else "not looked for"
     changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
     where = f" -> {left.fix.node}" if once else ""
     return f"{changes}{where}{consequences(left.fix)}"
@@ -124,9 +148,8 @@ def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
     yield told(left.message)
     helps = _way_out(left, once=once)
     example = f" {left.example}" if once else ""
-    yield Sentence(
-        "no change is known that helps" if left.fix is None else f"What helps{example}: {helps}", indent=2
-    )
+    none = "no change is known that helps" if left.sought else "no change was looked for"
+    yield Sentence(none if left.fix is None else f"What helps{example}: {helps}", indent=2)
 
 
 def _verdict(document: Survival) -> VerdictBlock:
