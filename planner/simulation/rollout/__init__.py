@@ -83,9 +83,8 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     )
     if not fixes or (found.completes and not found.broken):
         return found
-    return found.model_copy(
-        update={"fixes": tuple(fixes_of(cluster, manifests, prepared, draws, found, before=before))}
-    )
+    helpful = fixes_of(cluster, manifests, prepared, draws, found, before=before, preemption=preemption)
+    return found.model_copy(update={"fixes": tuple(helpful)})
 
 
 def draws_of(

@@ -54,18 +54,19 @@ def fixes_of(  # noqa: PLR0913 - what was played, what came of it, and what it i
     found: Rollout,
     *,
     before: Before,
+    preemption: bool,
 ) -> Iterator[Fix]:
     """Changes with which every draw completes and no constraint ends more broken than it was."""
     told = 0
-    for trial in _trials(cluster, manifests, prepared, draws, found):
-        if _works(trial, prepared, len(draws), before):
+    for trial in _trials(cluster, manifests, prepared, draws, found, preemption=preemption):
+        if _works(trial, prepared, len(draws), before, preemption=preemption):
             yield trial.fix
             told += 1
         if told == prepared.effort.rollout.fixes_told:
             return
 
 
-def _works(trial: Trial, asked: Prepared, draws: int, before: Before) -> bool:
+def _works(trial: Trial, asked: Prepared, draws: int, before: Before, *, preemption: bool) -> bool:
     """Whether it completes and holds, whatever is drawn."""
     try:
         prepared = prepare(trial.cluster, trial.manifests, asked.gone, asked.effort)
@@ -73,7 +74,7 @@ def _works(trial: Trial, asked: Prepared, draws: int, before: Before) -> bool:
         # The API server would refuse the change: the template of a Job that is there, for one.
         return False
     for seed in (None, *range(1, draws)):
-        ended = play(prepared, seed, preemption=True)
+        ended = play(prepared, seed, preemption=preemption)
         if not before.completes(ended, prepared.workloads):
             return False
         if any(before.worse(counts_at(prepared.problem, ended.simulation.scheduler.state))):
@@ -81,8 +82,14 @@ def _works(trial: Trial, asked: Prepared, draws: int, before: Before) -> bool:
     return True
 
 
-def _trials(
-    cluster: Cluster, manifests: Snapshot, prepared: Prepared, draws: Sequence[Ended], found: Rollout
+def _trials(  # noqa: PLR0913 - the same
+    cluster: Cluster,
+    manifests: Snapshot,
+    prepared: Prepared,
+    draws: Sequence[Ended],
+    found: Rollout,
+    *,
+    preemption: bool,
 ) -> Iterator[Trial]:
     stuck = {(row.namespace, row.workload) for row in found.workloads if not (row.completes or row.as_before)}
     broken = {(row.namespace, row.workload) for row in found.broken}
@@ -92,7 +99,8 @@ def _trials(
     yield from _together(cluster, manifests, prepared.workloads, broken)
     for place, owner in enumerate(prepared.workloads):
         if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck:
-            yield from _explained(cluster, manifests, prepared, _stopped(draws, place), place)
+            stopped = _stopped(draws, place)
+            yield from _explained(cluster, manifests, prepared, stopped, place, preemption=preemption)
 
 
 def _stopped(draws: Sequence[Ended], place: int) -> Ended:
@@ -177,8 +185,8 @@ def _with_spec(manifests: Snapshot, owner: Rolling, edit: Callable[[PodSpec], Po
     return with_workload(manifests, owner.changed("spec", template=template))
 
 
-def _explained(
-    cluster: Cluster, manifests: Snapshot, prepared: Prepared, ended: Ended, place: int
+def _explained(  # noqa: PLR0913 - the same
+    cluster: Cluster, manifests: Snapshot, prepared: Prepared, ended: Ended, place: int, *, preemption: bool
 ) -> Iterator[Trial]:
     """What explain finds for the first pod that waits where the rollout stopped."""
     mine = set(ended.runs[place].pods)
@@ -186,7 +194,7 @@ def _explained(
     if waiting is None:
         return
     stopped = _cluster_of(prepared, ended)
-    static = AtRest(stopped, True, prepared.effort.explain)
+    static = AtRest(stopped, preemption, prepared.effort.explain)
     pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
     if pod is None or pod not in static.left:
         return

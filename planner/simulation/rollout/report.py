@@ -10,6 +10,7 @@ from statistics import median_low
 import numpy as np
 
 from models.objects.base import MOST_INT32
+from models.objects.pod import Pod
 from models.objects.workload import Deployment
 from planner.audit.findings import change_of
 from planner.audit.spread_counts import SpreadCounts, take
@@ -67,7 +68,7 @@ def _deadline(owner: Rolling) -> int | None:
 
 
 def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
-    """Why the first of its pods that wait has no node; or why one could not be made, start or end."""
+    """Why the first of its pods that wait has no node; or why one is not made, ready or gone."""
     mine = set(run.pods)
     waiting = (
         simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages and pod in mine
@@ -76,16 +77,30 @@ def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
     unstarted = (simulation.why_not_started(pod) for pod in simulation.starting if pod in mine)
     watched = (pod for controller in run.controllers for pod in controller.watched)
     endless = (simulation.why_not_ended(pod) for pod in watched if simulation.is_leaving(pod))
-    lines = chain(waiting, refused, _start_failures(simulation, run), unstarted, endless)
-    return next(filter(None, lines), "")
+    failed, unready = _start_failures(simulation, run), _unready(simulation, run)
+    return next(filter(None, chain(waiting, refused, failed, unstarted, endless, unready)), "")
 
 
 def _start_failures(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[str]:
     """The pods that are there from the start and whose containers could not be started."""
-    for pod in run.pods:
-        found, is_new = simulation.problem.pods[pod], not np.isnan(simulation.made_at[pod])
-        if simulation.alive[pod] and not (simulation.ready[pod] or is_new) and found.start_failure:
+    for found in _not_ready(simulation, run):
+        if found.start_failure:
             yield f"{found.name} does not start: {found.start_failure}"
+
+
+def _unready(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[str]:
+    """The pods that run from the start and are not ready: they stay so."""
+    for found in _not_ready(simulation, run):
+        yield f"{found.name} runs and is not ready"
+
+
+def _not_ready(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[Pod]:
+    """The pods that have had a node from the start and are not going to be ready."""
+    is_new = ~np.isnan(simulation.made_at)
+    for pod in run.pods:
+        is_stuck = simulation.alive[pod] and not (simulation.ready[pod] or is_new[pod])
+        if is_stuck and pod not in simulation.starting and pod not in simulation.waiting:
+            yield simulation.problem.pods[pod]
 
 
 def _ends(problem: Problem, owner: Rolling, draws: Sequence[Ended], place: int) -> Iterator[RolloutEnd]:

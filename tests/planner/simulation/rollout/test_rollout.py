@@ -12,7 +12,7 @@ from planner.problem.problem import Problem
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.report import counts_at
 from planner.state.state import State
-from tests.builders import ZONE, Object, node, pod, scaled, spread, workload
+from tests.builders import ZONE, Object, node, pod, priority_class, replica, scaled, spread, workload
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 from tests.seeds import at_first, tries
 
@@ -267,3 +267,18 @@ def test_what_the_manifests_bring_along_is_gone_by() -> None:
         assert not found.completes
         line = 'not created: invalid: spec.containers[0].resources.requests: Invalid value: "1": must be less'
         assert found.workloads[0].message.startswith(line)
+
+
+def test_without_preemption_no_fix_needs_it() -> None:
+    """What went wrong: fixes were tried out with preemption, and one that evicted others was told to help."""
+    others = [
+        priority_class("low", -1),
+        scaled("ReplicaSet", "filler", 1, namespace="shop", cpu="2", priorityClassName="low"),
+    ]
+    filler = replica(others[1], "filler-1", "a1", created="2026-01-01T00:00:00Z", priority=-1)
+    cluster = Cluster.from_objects([*others, filler, *running(web(1), ["a1"], *zones("a"))])
+    item = manifests(web(1, cpu="3"))
+    assert rollout(cluster, item, replays=2).completes
+    found = rollout(cluster, item, replays=2, preemption=False)
+    assert not found.completes
+    assert "strategy" not in {change.action for fix in found.fixes for change in fix.changes}

@@ -183,3 +183,14 @@ def test_a_pod_that_runs_and_is_not_ready_stays_so() -> None:
     sick = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
     found = applied(changed(objects, "web-old-1", status=sick), web(3, constraints=[]))
     assert not found.completes
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
+def test_a_pod_that_stays_unready_is_named(kind: str) -> None:
+    """What went wrong: the rollout stopped, and nothing said because of which pod."""
+    objects = running(web(2, kind=kind, constraints=[]), ["a1", "b1"], *zones("ab"))
+    unready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    item = web(2, kind=kind, constraints=[], updateStrategy={"type": "OnDelete"})
+    found = applied(changed(objects, "web-0", status=unready), item)
+    assert not found.completes
+    assert found.workloads[0].message == "web-0 runs and is not ready"
