@@ -41,12 +41,21 @@ def pods_of_daemon_set(
             yield new_pod(template, owner, next(names), labels, _bound_to(spec, node.name))
 
 
+def serves(owner: DaemonSet, node: Node) -> bool:
+    """Whether a node gets a pod."""
+    return _runs_on(owner, node, ("NoSchedule", "NoExecute"))
+
+
 def goes_on_running(owner: DaemonSet, node: Node) -> bool:
     """Whether a pod that runs on a node stays there; a NoSchedule taint only keeps others from being made."""
+    return _runs_on(owner, node, ("NoExecute",))
+
+
+def _runs_on(owner: DaemonSet, node: Node, effects: Sequence[str]) -> bool:
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
         return False
-    return _should_run(_as_daemon(template.spec), node, effects=("NoExecute",))
+    return _should_run(_as_daemon(template.spec), node, effects)
 
 
 def _should_run(spec: PodSpec, node: Node, effects: Sequence[str] = ("NoSchedule", "NoExecute")) -> bool:

@@ -13,8 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from models import Cluster
+from models.objects.node import Node
+from models.objects.pod import Pod
 from planner.eviction.budgets import Budgets
 from planner.explain.losses import DeletionLosses
+from planner.explain.new_daemons import NewDaemons
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
@@ -111,6 +114,15 @@ class AtRest:
     def losses(self) -> DeletionLosses:
         """What is lost with pods that are deleted, worked out once for all pods that are explained."""
         return DeletionLosses(self.problem)
+
+    def daemons_on(self, node: Node, like: int) -> Sequence[Pod]:
+        """The pods of DaemonSets that a new node gets, which is like one that is there."""
+        there = self.scheduler.state.pods_on[like]
+        return [*self._daemons.on(node, map(self.problem.pods.__getitem__, there))]
+
+    @cached_property
+    def _daemons(self) -> NewDaemons:
+        return NewDaemons(self.problem)
 
     @cached_property
     def promised(self) -> list[int]:

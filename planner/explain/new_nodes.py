@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from models.objects.affinity import Taint
 from models.objects.node import Node
+from models.objects.pod import Pod
 from models.objects.quantity import parse_quantity
 from planner.constraints.pod_topology_spread import Rule
 from planner.explain.blockers import PendingCase
@@ -18,8 +19,8 @@ from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import room_in_words, with_room
 from planner.explain.trials import node_copy
-from planner.problem.nodes import HOSTNAME
-from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, in_words
+from planner.problem.nodes import HOSTNAME, Ints
+from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests
 from planner.whatif.nodes import free_names
 
 _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
@@ -88,18 +89,25 @@ def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:
         and not taint.key.startswith("node.kubernetes.io/")
         and not any(toleration.tolerates(taint) for toleration in tolerations)
     )
-    return _NodeNeed(repelling, missing_labels(case, node), _bigger(case, position))
+    need = _NodeNeed(repelling, missing_labels(case, node), {})
+    return replace(need, room=_bigger(case, position, need.on(node_copy(node, node.name))))
 
 
-def _bigger(case: PendingCase, position: int) -> dict[str, int]:
-    """What a node would have to have to hold its daemons and the pod, where it has less."""
+def _bigger(case: PendingCase, position: int, new: Node) -> dict[str, int]:
+    """What a new node would have to have to hold its daemons and the pod, where that is more."""
     problem = case.problem
-    daemons = [pod for pod in case.state.pods_on[position] if case.worth(pod)[0]]
-    wanted = np.array(case.template.amounts)
-    need = wanted + sum(np.array(problem.template(pod).amounts) for pod in daemons)
+    static = [pod for pod in map(problem.pods.__getitem__, case.state.pods_on[position]) if pod.is_mirror]
+    wanted, daemons = np.array(case.template.amounts), case.static.daemons_on(new, position)
+    need = wanted + sum(_amounts(case, pod) for pod in (*daemons, *static))
     short = np.flatnonzero((need > problem.allocatable[:, position]) & (wanted > 0))
     names = [problem.resources[row] for row in short.tolist()]
     return {name: _rounded(name, int(amount)) for name, amount in zip(names, need[short], strict=True)}
+
+
+def _amounts(case: PendingCase, pod: Pod) -> Ints:
+    """What a pod requests, in the order of the problem's resources."""
+    requests = {**pod_requests(pod), PODS: 1}
+    return np.array([requests.get(name, 0) for name in case.problem.resources])
 
 
 def _rounded(name: str, amount: int) -> int:

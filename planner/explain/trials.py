@@ -172,15 +172,7 @@ class Trials:
         for change in candidate:
             yield from (change.peer,) if change.peer is not None else ()
             for node in change.new_nodes:
-                yield from () if change.like is None else self._daemons(change.like, node)
-
-    def _daemons(self, like: int, new: Node) -> Iterator[Pod]:
-        """The DaemonSet pods that a new node gets, as the node that it is like has them."""
-        for number in self._static.scheduler.state.pods_on[like]:
-            pod = self._static.problem.pods[number]
-            owner = pod.metadata.controller
-            if owner is not None and owner.kind == "DaemonSet":
-                yield daemon_copy(pod, new)
+                yield from () if change.like is None else self._static.daemons_on(node, change.like)
 
     def _decide(self, state: TrialState, variant: int, candidate: Candidate) -> TrialResult | None:
         """Try the pod after all ahead of it; the pod's own trial is undone afterwards."""
@@ -255,11 +247,6 @@ def changed_nodes(there: Iterable[Node], candidate: Candidate) -> list[Node]:
         if change.node_edit is not None and change.node is not None:
             nodes[change.node] = change.node_edit(nodes[change.node])
     return nodes + [node for change in candidate for node in change.new_nodes]
-
-
-def daemon_copy(pod: Pod, node: Node) -> Pod:
-    """A DaemonSet's pod for another node."""
-    return pod.changed("metadata", name=f"{pod.name}-{node.name}", uid="").on(node.name)
 
 
 def node_copy(node: Node, name: str) -> Node:

@@ -12,9 +12,12 @@ from typing import Any
 
 from models import Cluster
 from models.controllers.apply import with_workload
+from models.controllers.daemons import node_meant
+from models.controllers.reconcile import reconcile
 from models.controllers.replicas import HASH_LABEL
 from models.errors import InputError
 from models.objects.affinity import TopologySpreadConstraint
+from models.objects.node import Node
 from models.objects.pod import PodSpec
 from models.objects.workload import Deployment, UpdateStrategy
 from models.snapshot import Snapshot
@@ -205,7 +208,17 @@ def _explained(  # noqa: PLR0913 - the same
         nodes = changed_nodes(sorted(stopped.nodes, key=lambda node: node.name), fix.changes)
         changed = _with_spec(manifests, owner, lambda spec, fix=fix: edited(spec, fix.changes))  # type: ignore[misc]
         told = fix_of(case, fix, Owners(stopped)).model_copy(update={"node": ""})
-        yield Trial(replace(cluster, nodes=tuple(nodes)), changed, told)
+        yield Trial(_with_nodes(cluster, nodes), changed, told)
+
+
+def _with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
+    """The cluster with other nodes, new ones with the pods of their DaemonSets, which are there first."""
+    if len(nodes) == len(cluster.nodes):
+        return replace(cluster, nodes=tuple(nodes))
+    new = {node.name for node in nodes} - {node.name for node in cluster.nodes}
+    made, known = reconcile(replace(cluster, nodes=tuple(nodes))), len(cluster.pods)
+    daemons = (pod.on(node, running=True) for pod in made.pods[known:] if (node := node_meant(pod)) in new)
+    return replace(made, pods=(*cluster.pods, *daemons))
 
 
 def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:

@@ -16,10 +16,12 @@ from tests.builders import (
     node,
     pod,
     profile,
+    scaled,
     scheduler,
     spread,
     storage_class,
     term,
+    tolerate,
     volume,
     workload,
 )
@@ -79,6 +81,22 @@ def test_daemon_pods_take_their_share_of_a_new_node() -> None:
     daemon = pod("agent", on="a", cpu="1", owner="DaemonSet/agent")
     found = only(node("a", cpu="4"), daemon, pod("new", cpu="4"))
     assert "one more node like a, with 5 cpu" in summaries(found)
+
+
+@pytest.mark.parametrize(
+    ("daemon", "told"),
+    [
+        ({}, "one more node like a, without taint gpu, with 5 cpu"),
+        ({"node_selector": {"gpu": "yes"}}, "one more node like a, without taint gpu"),
+        ({"tolerations": [tolerate("gpu")]}, "one more node like a, without taint gpu, with 5 cpu"),
+    ],
+)
+def test_daemon_pods_come_that_the_node_it_is_like_has_not(daemon: dict[str, Any], told: str) -> None:
+    """What went wrong: a taint, or no room, kept them from that node, and so they were forgotten."""
+    agent = scaled("DaemonSet", "agent", 1, cpu="500m", **daemon)
+    full = pod("full", on="a", cpu="4", tolerations=[tolerate("gpu")])
+    found = explain(cluster(node("a", taints=["gpu:NoSchedule"]), full, agent, pod("new", cpu="4"))).items
+    assert told in summaries(next(item for item in found if item.pod == "default/new"))
 
 
 def test_two_changes_where_one_is_not_enough() -> None:

@@ -12,6 +12,7 @@ from planner.problem.problem import Problem
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.report import counts_at
 from planner.state.state import State
+from planner.whatif import add_nodes
 from tests.builders import ZONE, Object, node, pod, priority_class, replica, scaled, spread, workload
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 from tests.seeds import at_first, tries
@@ -282,3 +283,18 @@ def test_without_preemption_no_fix_needs_it() -> None:
     found = rollout(cluster, item, replays=2, preemption=False)
     assert not found.completes
     assert "strategy" not in {change.action for fix in found.fixes for change in fix.changes}
+
+
+@pytest.mark.parametrize(("cpu", "helps"), [("1", False), ("750m", True)])
+def test_a_node_that_would_help_has_its_daemon_pods(cpu: str, helps: bool) -> None:
+    """What went wrong: the new node was empty, and so had room for two pods where it has room for one."""
+    agent = scaled("DaemonSet", "agent", 1, namespace="shop", cpu="500m")
+    others = [agent, replica(agent, "agent-1", "a1"), pod("full", on="a1", cpu="1500m")]
+    old = web(2, cpu="0", constraints=[])
+    cluster = Cluster.from_objects([*others, *running(old, ["a1", "a1"], *zones("a", cpu="2"))])
+    item = manifests(web(2, cpu=cpu, constraints=[], strategy={"type": "Recreate"}))
+    found = rollout(cluster, item, replays=3)
+    assert not found.completes
+    assert rollout(add_nodes(cluster, 1, "a1"), item, replays=3, fixes=False).completes == helps
+    told = [change.summary for fix in found.fixes for change in fix.changes]
+    assert ("one more node like a1" in told) == helps
