@@ -59,7 +59,7 @@ Pattern = tuple[tuple[Blocker, ...], Ints]
 class FixSearch:
     """The fixes of one pod."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a pod, and what may limit the search
         self,
         case: PendingCase,
         stop_event: threading.Event | None = None,
@@ -67,13 +67,16 @@ class FixSearch:
         states: TrialStates | None = None,
         *,
         best_only: bool = False,
+        lost: tuple[str, str] | None = None,
     ) -> None:
         """When `stop_event` is set, nothing more is tried out; `alike` are further pods of the template.
 
         Searches in the same cluster at rest may share their `states`.  With `best_only` nothing is tried that
-        costs as much as what was found and needs no eviction.
+        costs as much as what was found and needs no eviction.  No node is added where nodes have the label
+        `lost`: that domain does not answer.
         """
         self._best_only = best_only
+        self._lost = lost
         self._case = case
         self._effort = case.static.effort
         self._alike = [case.pod, *alike]
@@ -198,7 +201,7 @@ class FixSearch:
                 yield (*candidate, *more)
 
     def _new_nodes(self) -> Iterator[Candidate]:
-        for change in new_nodes.like(self._case):
+        for change in self._nodes_like():
             yield (change,)
         for rule in spread_rules.rules_of(self._case):
             for change in new_nodes.in_new_domain(self._case, rule):
@@ -206,11 +209,14 @@ class FixSearch:
 
     def _more_nodes(self) -> Iterator[Candidate]:
         """Several new nodes, where other waiting pods would take the first."""
-        return (
-            (change,)
-            for number in self._effort.more_new_nodes
-            for change in new_nodes.like(self._case, number)
-        )
+        return ((change,) for number in self._effort.more_new_nodes for change in self._nodes_like(number))
+
+    def _nodes_like(self, number: int = 1) -> Iterator[ClusterChange]:
+        """So many new nodes of each kind, but for those of a domain that does not answer."""
+        for change in new_nodes.like(self._case, number):
+            labels = (node.metadata.labels.items() for node in change.new_nodes)
+            if self._lost is None or not any(self._lost in found for found in labels):
+                yield change
 
     def _with_new_node(self) -> Iterator[Candidate]:
         """New nodes together with what the pod's manifest has against nodes of their kind, or a part of it.

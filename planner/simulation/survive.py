@@ -99,7 +99,7 @@ class _Losses:
         """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
         meanwhile = self._kept(self._before.unreachable(domain))
         more = self._before.left(meanwhile)
-        return tuple(_pending(meanwhile, more)) if len(more) > left else ()
+        return tuple(_pending(meanwhile, more, (self._key, domain))) if len(more) > left else ()
 
     def _kept(self, found: AtRest) -> AtRest:
         """The same, out of reach of the garbage collector where the process ends before it is garbage."""
@@ -173,10 +173,12 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
     return found.namespace, owners.workload_of(found, static.problem.template(pod))
 
 
-def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
+def _pending(
+    after: AtRest, left: list[int], unreachable: tuple[str, str] | None = None
+) -> Iterator[LostPending]:
     """Pods that find no node, pods alike together, with the cheapest change that helps the first of them.
 
-    Where there are very many, for those that are the most.
+    Not a new node in the domain that is `unreachable`.  Where there are very many, for those that are the most.
     """
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
@@ -186,7 +188,8 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
         first, sought = pods[0], template in explained
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        found = FixSearch(case, states=states, best_only=True).run().fixes if sought else ()
+        search = FixSearch(case, states=states, best_only=True, lost=unreachable)
+        found = search.run().fixes if sought else ()
         yield LostPending(
             namespace=namespace,
             workload=workload,

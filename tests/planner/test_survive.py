@@ -71,6 +71,16 @@ def test_nodes_that_stay_unreachable_are_still_counted() -> None:
     assert [loss.meanwhile for loss in found.domains] == [(), (), ()]
 
 
+def test_no_node_is_added_to_a_zone_that_does_not_answer() -> None:
+    """What went wrong: while zone a was unreachable one more node like that of zone a was told to help."""
+    full = [pod(f"full-{on}", on=on, cpu="3") for on in "bc"]
+    spread_out = replicas("web", "aabbcc", spread=[spread()])
+    lost = without(survive(cluster(*ZONES, *spread_out, *full, *replicas("big", "a", cpu="3")), ZONE), "a")
+    (big,) = (item for item in lost.meanwhile if item.workload == "ReplicaSet/big")
+    assert big.fix is not None
+    assert big.fix.changes[0].summary == "one more node like b"
+
+
 def test_who_waits_meanwhile_waits_in_the_simulation_of_these_nodes() -> None:
     """The nodes tainted by hand, their pods deleted and made again: as many find no node."""
     lost = "node.kubernetes.io/unreachable:NoSchedule"
