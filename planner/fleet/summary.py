@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -13,10 +13,10 @@ AnswerFigures = Mapping[str, Figure]
 
 
 def figures(document: Found) -> dict[str, Figure]:
-    """The figures of a document; of one of several answers their sums."""
+    """The figures of a document; of the survival of several keys those of all their domains together."""
     kind = str(document["kind"])
     if kind == "SurvivalList":
-        return _added([figures(item) for item in document["items"]])
+        return figures(_one_survival(document["items"]))
     if kind == "Capacity" and document["sets"]:
         return {"copies": int(document["sets"]["more"])}
     return {name: figure(document) for name, figure in _FIGURES[kind].items()}
@@ -33,9 +33,9 @@ def _badness(name: str, value: float | None) -> float:
     return -float(value) if name in _LESS_IS_WORSE else float(value)
 
 
-def _added(parts: list[dict[str, Figure]]) -> dict[str, Figure]:
-    names = dict.fromkeys(name for part in parts for name in part)
-    return {name: sum(v for part in parts if isinstance(v := part.get(name), int | float)) for name in names}
+def _one_survival(items: Sequence[Found]) -> Found:
+    domains = [loss for item in items for loss in item["domains"]]
+    return {"kind": "Survival", "domains": domains, "failures": sum(item["failures"] for item in items)}
 
 
 def _length(field: str) -> Callable[[Found], int]:
@@ -63,9 +63,8 @@ def _evictions(document: Found) -> int:
 
 
 def _at_risk(document: Found) -> int:
-    return len(
-        {row["workload"] for loss in document["domains"] for row in loss["workloads"] if not row["ok"]}
-    )
+    rows = (row for loss in document["domains"] for row in loss["workloads"])
+    return len({(row["namespace"], row["workload"]) for row in rows if not row["ok"]})
 
 
 def _lost_pending(document: Found) -> int:

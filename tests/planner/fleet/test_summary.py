@@ -13,3 +13,13 @@ def test_pods_without_a_node_are_worse_than_soft_excess() -> None:
         )
     )
     assert badness(pending) > badness(soft)
+
+
+def test_workloads_that_do_not_survive_are_counted_once() -> None:
+    """What went wrong: of two namespaces with a web one counted, and with two keys each workload twice."""
+    rows = [{"namespace": name, "workload": "Deployment/web", "ok": False} for name in ("shop", "shop-next")]
+    losses = [{"workloads": rows, "pending": [{"pods": 2}]}, {"workloads": rows[:1], "pending": []}]
+    one = {"kind": "Survival", "domains": losses, "failures": 3}
+    assert figures(one) == {"failures": 3, "workloads": 2, "pending": 2}
+    both = {"kind": "SurvivalList", "items": [one, one]}
+    assert figures(both) == {"failures": 6, "workloads": 2, "pending": 2}
