@@ -14,7 +14,7 @@ from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.reconcile import reconcile
 from models.errors import InputError
 from models.objects.base import KubeObject, NamespacedObject
-from models.objects.workload import Namespace
+from models.objects.workload import METADATA_NAME, Namespace
 from models.snapshot import Snapshot
 from planner.capacity.replicas import limits
 from planner.documents.capacity import SetCapacity
@@ -172,9 +172,10 @@ def copied(manifests: Snapshot, number: int) -> Snapshot:
 
 def _renamed(item: KubeObject, number: int) -> KubeObject:
     if isinstance(item, NamespacedObject):
-        update = {"namespace": f"{item.metadata.namespace}-{number}"}
+        update: dict[str, object] = {"namespace": f"{item.metadata.namespace}-{number}"}
     elif isinstance(item, Namespace):
-        update = {"name": f"{item.metadata.name}-{number}"}
+        name = f"{item.metadata.name}-{number}"
+        update = {"name": name, "labels": {**item.metadata.labels, METADATA_NAME: name}}
     else:
         return item
     return item.changed("metadata", **update)

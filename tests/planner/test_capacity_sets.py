@@ -93,6 +93,24 @@ def test_no_copy_comes_to_a_namespace_that_is_there() -> None:
     assert (found.more, found.pod.partition("/")[0]) == (3, "shop-6")
 
 
+def test_the_namespace_of_a_copy_is_labelled_with_its_own_name() -> None:
+    """What went wrong: every copy had the label of the first name, and so kept off all others."""
+    own = {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}
+    apart = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "namespaceSelector": own,
+    }
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    web = deployment("web", 1, cpu="1")
+    web["spec"]["template"]["spec"] |= {"affinity": affinity, "topologySpreadConstraints": []}
+    parts = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}, web]
+    nodes = [node("a1", "a", cpu="4"), node("b1", "b", cpu="4")]
+    found = capacity(Cluster.from_objects(nodes), sets=Cluster.from_objects(parts, partial=True)).sets
+    assert found is not None
+    assert (found.more, found.limited_by) == (8, ("NodeResourcesFit",))
+
+
 def test_more_pods_than_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """What went wrong: where more copies were tried than pods can be made, the answer was exit code 2."""
     for module in ("planner.capacity.sets", "models.controllers.expand"):
