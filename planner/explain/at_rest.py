@@ -120,6 +120,11 @@ class AtRest:
         there = self.scheduler.state.pods_on[like]
         return [*self._daemons.on(node, map(self.problem.pods.__getitem__, there))]
 
+    def daemons_on_changed(self, node: Node, place: int) -> Sequence[Pod]:
+        """The pods of DaemonSets that a node that is there gets once it is changed to this one."""
+        there, old = self.scheduler.state.pods_on[place], self.problem.nodes.nodes[place]
+        return [*self._daemons.on_changed(node, old, map(self.problem.pods.__getitem__, there))]
+
     @cached_property
     def _daemons(self) -> NewDaemons:
         return NewDaemons(self.problem)

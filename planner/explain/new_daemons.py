@@ -1,4 +1,4 @@
-"""The pods of DaemonSets that a new node gets before any other pod."""
+"""The pods of DaemonSets that a new node, or one that is changed, gets before any other pod."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Key = tuple[str, str]
 
 
 class NewDaemons:
-    """What DaemonSets make on a node that joins a cluster."""
+    """What DaemonSets make on a node that joins a cluster, or that they could not serve before."""
 
     def __init__(self, problem: Problem) -> None:
         self._cluster = problem.cluster
@@ -32,13 +32,23 @@ class NewDaemons:
         """
         for key, owner in self._sets.items():
             if serves(owner, node):
-                pod = self._examples.get(key) or self._made(owner, node)
-                if not pod.refusal:
-                    yield _copy(pod, owner.name, node)
+                yield from self._one_of(key, owner, node)
         for pod in there:
             known = _daemon_set_of(pod)
             if known is not None and known not in self._sets:
                 yield _copy(pod, pod.name, node)
+
+    def on_changed(self, node: Node, old: Node, there: Iterable[Pod]) -> Iterator[Pod]:
+        """The pods for a node that is changed: of DaemonSets that serve it now, and did not before."""
+        known = {*map(_daemon_set_of, there)}
+        for key, owner in self._sets.items():
+            if key not in known and serves(owner, node) and not serves(owner, old):
+                yield from self._one_of(key, owner, node)
+
+    def _one_of(self, key: _Key, owner: DaemonSet, node: Node) -> Iterator[Pod]:
+        pod = self._examples.get(key) or self._made(owner, node)
+        if not pod.refusal:
+            yield _copy(pod, owner.name, node)
 
     @cached_property
     def _examples(self) -> dict[_Key, Pod]:

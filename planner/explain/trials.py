@@ -173,6 +173,12 @@ class Trials:
             yield from (change.peer,) if change.peer is not None else ()
             for node in change.new_nodes:
                 yield from () if change.like is None else self._static.daemons_on(node, change.like)
+        changed = sorted(
+            {change.node for change in candidate if change.node is not None and change.node_edit}
+        )
+        nodes = changed_nodes(self._static.problem.nodes.nodes, candidate) if changed else []
+        for place in changed:
+            yield from self._static.daemons_on_changed(nodes[place], place)
 
     def _decide(self, state: TrialState, variant: int, candidate: Candidate) -> TrialResult | None:
         """Try the pod after all ahead of it; the pod's own trial is undone afterwards."""

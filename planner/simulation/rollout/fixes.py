@@ -205,19 +205,19 @@ def _explained(  # noqa: PLR0913 - the same
     for fix in FixSearch(case).run().fixes[: prepared.effort.rollout.fixes_tried]:
         if any(change.gone or change.peer is not None for change in fix.changes):
             continue
-        nodes = changed_nodes(sorted(stopped.nodes, key=lambda node: node.name), fix.changes)
+        there = sorted(stopped.nodes, key=lambda node: node.name)
+        of_cluster = any(change.of_cluster for change in fix.changes)
         changed = _with_spec(manifests, owner, lambda spec, fix=fix: edited(spec, fix.changes))  # type: ignore[misc]
         told = fix_of(case, fix, Owners(stopped)).model_copy(update={"node": ""})
-        yield Trial(_with_nodes(cluster, nodes), changed, told)
+        around = _with_nodes(cluster, changed_nodes(there, fix.changes)) if of_cluster else cluster
+        yield Trial(around, changed, told)
 
 
 def _with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
-    """The cluster with other nodes, new ones with the pods of their DaemonSets, which are there first."""
-    if len(nodes) == len(cluster.nodes):
-        return replace(cluster, nodes=tuple(nodes))
-    new = {node.name for node in nodes} - {node.name for node in cluster.nodes}
+    """The cluster with other nodes, and on them what DaemonSets make there first."""
     made, known = reconcile(replace(cluster, nodes=tuple(nodes))), len(cluster.pods)
-    daemons = (pod.on(node, running=True) for pod in made.pods[known:] if (node := node_meant(pod)) in new)
+    placed = ((pod, node_meant(pod)) for pod in made.pods[known:] if not pod.refusal)
+    daemons = (pod.on(node, running=True) for pod, node in placed if node)
     return replace(made, pods=(*cluster.pods, *daemons))
 
 

@@ -99,6 +99,14 @@ def test_daemon_pods_come_that_the_node_it_is_like_has_not(daemon: dict[str, Any
     assert told in summaries(next(item for item in found if item.pod == "default/new"))
 
 
+@pytest.mark.parametrize(("cpu", "helps"), [("4", False), ("3500m", True)])
+def test_daemon_pods_come_to_a_node_without_its_taint(cpu: str, helps: bool) -> None:
+    """What went wrong: with the taint gone there was room for the pod and none for those of DaemonSets."""
+    agent = scaled("DaemonSet", "agent", 1, cpu="500m")
+    found = only(node("a", taints=["gpu:NoSchedule"]), agent, pod("new", cpu=cpu))
+    assert ("take gpu:NoSchedule off node a" in summaries(found)) == helps
+
+
 def test_two_changes_where_one_is_not_enough() -> None:
     """A cordoned node with a taint of its own: both have to go, or be tolerated."""
     found = only(node("a", cordoned=True, taints=["gpu:NoSchedule"]), pod("new"))

@@ -298,3 +298,16 @@ def test_a_node_that_would_help_has_its_daemon_pods(cpu: str, helps: bool) -> No
     assert rollout(add_nodes(cluster, 1, "a1"), item, replays=3, fixes=False).completes == helps
     told = [change.summary for fix in found.fixes for change in fix.changes]
     assert ("one more node like a1" in told) == helps
+
+
+@pytest.mark.parametrize(("cpu", "helps"), [("1", False), ("750m", True)])
+def test_daemon_pods_come_to_a_node_without_its_taint(cpu: str, helps: bool) -> None:
+    """What went wrong: without the taint two pods had room, and the DaemonSet's was forgotten."""
+    agent = scaled("DaemonSet", "agent", 1, namespace="shop", cpu="500m")
+    others = [agent, replica(agent, "agent-1", "a1"), pod("full", on="a1", cpu="1500m")]
+    nodes = [*zones("a", cpu="2"), node("b1", zone="b", cpu="2", taints=["team:NoSchedule"])]
+    cluster = Cluster.from_objects([*others, *running(web(2, cpu="0", constraints=[]), ["a1", "a1"], *nodes)])
+    item = manifests(web(2, cpu=cpu, constraints=[], strategy={"type": "Recreate"}))
+    told = [change.summary for fix in rollout(cluster, item, replays=3).fixes for change in fix.changes]
+    assert "tolerate team:NoSchedule" in told
+    assert ("take team:NoSchedule off node b1" in told) == helps
