@@ -76,12 +76,20 @@ def scenarios(asked: Sequence[Variation]) -> list[Scenario]:
         count *= len(one.values)
     if count > _MOST:
         raise InputError([f"--vary: {count:,} scenarios, and {_MOST:,} are the most"])
-    found = []
+    found, places = [], _flags_order(asked)
     for values in product(*(one.values for one in asked)):
         pairs = tuple(zip((one.what for one in asked), values, strict=True))
-        flags = [word for one, value in zip(asked, values, strict=True) for word in one.flag(value)]
+        flags = [word for place in places for word in asked[place].flag(values[place])]
         found.append(Scenario(pairs, tuple(flags)))
     return found
+
+
+def _flags_order(asked: Sequence[Variation]) -> Sequence[int]:
+    """In which order what is varied is done: a lost node can be neither drained nor a pattern for others."""
+    names_nodes = [place for place, one in enumerate(asked) if one.what.startswith(("drain", "add-nodes="))]
+    last = max(names_nodes, default=0)
+    lost = {place for place in range(last) if asked[place].what.startswith("lose=")}
+    return sorted(range(len(asked)), key=lambda place: (last if place in lost else place, place in lost))
 
 
 def _variation(spec: str) -> Variation:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,24 @@ def test_a_sweep_is_all_combinations(planner: Planner, zones: str) -> None:
     flags = ("--remove-node", f"{ZONE}=b", "--scale", "deploy/web.shop=9", "--kubernetes", "1.35")
     alone = planner("simulate", "-f", zones, *flags, "-o", "json")
     assert (json.loads(alone.out), alone.code) == (row.document, row.exit_code)
+
+
+@pytest.mark.parametrize(
+    ("specs", "names"),
+    [
+        (["lose=zone", "drain=each"], ["--drain", "--remove-node"]),
+        (["lose=zone", "scale=deploy/web=1", "add-nodes=a1=2"], ["--scale", "--add-nodes", "--remove-node"]),
+        (["lose=zone", "drain=each", "kubernetes=1.36"], ["--drain", "--remove-node", "--kubernetes"]),
+        (["drain=each", "scale=deploy/web=1", "lose=zone"], ["--drain", "--scale", "--remove-node"]),
+        (["lose=zone", "scale=deploy/web=1"], ["--remove-node", "--scale"]),
+    ],
+)
+def test_a_domain_is_lost_after_its_nodes_are_drained(specs: list[str], names: list[str]) -> None:
+    """What went wrong: with the zone varied first, nodes of the lost zone could not be drained or copied."""
+    asked = [one if one.values else replace(one, values=("a1",)) for one in variations(specs)]
+    (scenario,) = scenarios(asked)
+    assert [word for word in scenario.flags if word.startswith("--")] == names
+    assert [what.partition("=")[0] for what, _ in scenario.values] == [one.partition("=")[0] for one in specs]
 
 
 @pytest.mark.parametrize(
