@@ -1,0 +1,85 @@
+"""Fixes that add or change nodes are made, DaemonSets put their pods there first, and the pod has a node."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from models import Cluster
+from models.controllers.reconcile import reconcile
+from models.objects.node import Node
+from planner import explain, simulate
+from planner.documents.explanation import Fix
+from tests import seeds
+from tests.builders import Object, cluster, node, pod, scaled, tolerate
+
+_OF_NODES = {"AddNode", "RemoveTaint", "LabelNode"}
+
+
+def test_a_fix_of_nodes_leaves_room_for_daemon_pods() -> None:
+    """Random small clusters: taints, labels or want of room keep DaemonSets away from some nodes."""
+    tried = 0
+    for seed in seeds.seeds(40):
+        draw = random.Random(seed)
+        running = _with_nodes_chosen(cluster(*_there(draw)))
+        waiting = cluster(*map(_manifest, running.nodes), _waiting(draw)).pods
+        found = explain(replace(running, pods=(*running.pods, *waiting))).items
+        own = next((item for item in found if item.pod == "default/new"), None)
+        for fix in () if own is None else (*own.fixes, *own.risky):
+            if {change.action for change in fix.changes} <= _OF_NODES:
+                changed = _with_nodes_chosen(reconcile(replace(running, nodes=_nodes(running, fix))))
+                played = simulate(replace(changed, pods=(*changed.pods, *waiting)))
+                (decision,) = (one for one in played.decisions if one.pod == "default/new")
+                assert decision.node, f"seed {seed}: {[change.summary for change in fix.changes]}"
+                tried += 1
+    assert tried
+
+
+def _there(draw: random.Random) -> list[Object]:
+    """Nodes, DaemonSets, and pods that fill some of the nodes."""
+    nodes, full = [], []
+    for number in range(draw.randint(1, 3)):
+        taints = ["team:NoSchedule"] if draw.random() < 0.5 else []
+        labels = {"disk": "ssd"} if draw.random() < 0.5 else {}
+        nodes.append(node(f"n{number}", cpu=draw.choice("234"), taints=taints, labels=labels))
+        if draw.random() < 0.6:
+            full.append(pod(f"full-{number}", on=f"n{number}", cpu=draw.choice(("1", "1900m", "2"))))
+    daemons = []
+    for number in range(draw.randint(1, 2)):
+        words: dict[str, Any] = {"tolerations": [tolerate("team")]} if draw.random() < 0.3 else {}
+        words |= {"node_selector": {"disk": "ssd"}} if draw.random() < 0.3 else {}
+        daemons.append(scaled("DaemonSet", f"agent-{number}", 1, cpu=draw.choice(("100m", "500m")), **words))
+    return [*nodes, *full, *daemons]
+
+
+def _waiting(draw: random.Random) -> Object:
+    words: dict[str, Any] = {"node_selector": {"disk": "ssd"}} if draw.random() < 0.4 else {}
+    return pod("new", cpu=draw.choice(("1500m", "2", "3", "3600m", "4")), **words)
+
+
+def _with_nodes_chosen(found: Cluster) -> Cluster:
+    """The cluster with its pods where the scheduler puts them."""
+    node_of = {decision.pod: decision.node for decision in simulate(found).decisions if decision.node}
+    pods = (pod.on(place) if (place := node_of.get(pod.key)) else pod for pod in found.pods)
+    return replace(found, pods=tuple(pods))
+
+
+def _manifest(found: Node) -> Object:
+    return {"apiVersion": "v1", "kind": "Node", **found.model_dump(mode="json", by_alias=True)}
+
+
+def _nodes(running: Cluster, fix: Fix) -> tuple[Node, ...]:
+    """The nodes as the fragments of the changes have them."""
+    found = {item.name: _manifest(item) for item in running.nodes}
+    for change in fix.changes:
+        name, patch = change.target.partition("/")[2], change.patch or {}
+        old = found.get(name, node(name))
+        labels = {**old["metadata"]["labels"], **patch.get("metadata", {}).get("labels", {})}
+        found[name] = {
+            **old,
+            "metadata": {**old["metadata"], "labels": labels},
+            "spec": {**old["spec"], **patch.get("spec", {})},
+            "status": {**old["status"], **patch.get("status", {})},
+        }
+    return cluster(*found.values()).nodes
