@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cli.input.clusters import ClusterSource
 from cli.input.holding import HOLDING
+from cli.input.what_if import Changes
 from planner.fleet.tasks import WELL, Reply
 from planner.fleet.variations import Variation
 
@@ -58,20 +59,22 @@ class TakeSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ValuesIn:
-    """The values of variations in a cluster, such as all its zones."""
+    """The values of variations in a cluster, such as all its zones, after some changes to its nodes."""
 
     source: ClusterSource
     asked: tuple[str, ...]
     content: str = ""
+    changes: Changes = ()
 
     def __call__(self) -> Reply:
         """Read the cluster, which stays for the questions about it."""
+        from cli.input.changes import changed
         from cli.input.source import load
         from planner.fleet.variations import variations
 
         token = HOLDING.set(self.content)
         try:
-            cluster = load(self.source.files, self.source.recursive, None, None)
+            cluster = changed(load(self.source.files, self.source.recursive, None, None), self.changes)
         finally:
             HOLDING.reset(token)
         found: Sequence[Variation] = [one.of(cluster) for one in variations(self.asked)]

@@ -9,6 +9,7 @@ import typer
 
 from cli.input import fleet_options, options
 from cli.input.fleet_options import Shared
+from cli.input.what_if import Changes
 
 if TYPE_CHECKING:
     from cli.input.clusters import ClusterSource
@@ -92,10 +93,10 @@ def sweep(
     from cli.input.clusters import one_cluster
 
     own = Shared(jobs, timeout, memory, resume, dask, output, report, metrics, verbose)
-    words, extra = _question(invocation, command, filename if command == "rollout" else ())
+    words, extra, changes = _question(invocation, command, filename if command == "rollout" else ())
     files = snapshot if command == "rollout" else filename
     source = one_cluster(files, recursive, context, kubeconfig)
-    Run("Sweep", invocation.obj, own, (command, *words, *extra), vary or ()).give([source])
+    Run("Sweep", invocation.obj, own, (command, *words, *extra), vary or (), changes).give([source])
 
 
 def fleet(
@@ -134,20 +135,22 @@ def fleet(
     from cli.input.clusters import many_clusters
 
     own = Shared(jobs, timeout, memory, resume, dask, output, report, metrics, verbose)
-    words, extra = _question(invocation, command, filename)
+    words, extra, changes = _question(invocation, command, filename)
     found: Sequence[ClusterSource] = many_clusters(contexts, snapshots, kubeconfig, part, every=all_contexts)
-    Run("Fleet", invocation.obj, own, (command, *words, *extra), vary or ()).give(found)
+    Run("Fleet", invocation.obj, own, (command, *words, *extra), vary or (), changes).give(found)
 
 
 def _question(
     invocation: typer.Context, command: str, files: Sequence[str] | None
-) -> tuple[list[str], list[str]]:
-    """The flags of the command, and its manifests; wrong ones are refused before anything is asked."""
+) -> tuple[list[str], list[str], Changes]:
+    """The flags of the command, its manifests, and which flags are what-if flags.
+
+    Wrong ones are refused before anything is asked.
+    """
     from cli.input.clusters import check_question
 
     words = list(invocation.args)
     if invocation.params.get("verbose"):
         words.append("--verbose")
     extra = [word for name in files or () for word in ("-f", name)]
-    check_question(invocation, command, words)
-    return words, extra
+    return words, extra, check_question(invocation, command, words)

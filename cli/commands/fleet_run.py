@@ -24,6 +24,7 @@ from cli.input.clusters import ClusterSource
 from cli.input.fleet_options import FleetOutput, Shared
 from cli.input.manifests import is_kustomized
 from cli.input.options import Output
+from cli.input.what_if import Changes
 from cli.output.outcome import Exit, say, write_lines
 from cli.output.page import Page
 from cli.output.render import show
@@ -52,6 +53,8 @@ class Run:
     own: Shared
     words: tuple[str, ...]
     vary: Sequence[str]
+    changes: Changes = ()
+    """The what-if flags among the words."""
 
     def give(self, clusters: Sequence[ClusterSource]) -> None:
         """Ask, tell, and end with the worst exit code."""
@@ -220,7 +223,7 @@ class _Asking:
         if not any(one.needs_cluster for one in asked):
             return dict.fromkeys((cluster.name for cluster in clusters), scenarios(asked))
         specs = tuple(self.run.vary)
-        tasks = [self._first(c.name, ValuesIn(c, specs, contents[c.name])) for c in clusters]
+        tasks = [self._first(c.name, ValuesIn(c, specs, contents[c.name], self._of_nodes)) for c in clusters]
         found = {}
         for row in self._answers(tasks):
             if row.reply.document is None:
@@ -231,6 +234,11 @@ class _Asking:
                 [replace(one, values=tuple(own)) for one, own in zip(asked, values, strict=True)]
             )
         return found
+
+    @property
+    def _of_nodes(self) -> Changes:
+        """Which of the question's own flags change what nodes there are."""
+        return tuple(change for change in self.run.changes if change[0] in {"add_nodes", "remove_node"})
 
     def _first(self, name: str, ask: Ask) -> Task:
         return Task(name, "", ask, "", self.run.own.timeout)

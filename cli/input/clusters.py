@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from cli.input.live import kubectl, run_kubectl
+from cli.input.what_if import Changes, given
 from models.errors import InputError, system_reason
 from models.reading.manifests import STDIN, as_utf8
 
@@ -75,8 +76,8 @@ def many_clusters(
     return found if part is None else found[_slice(part)]
 
 
-def check_question(invocation: typer.Context, command: str, words: Sequence[str]) -> None:
-    """Refuse what the command would refuse, and what has no meaning here."""
+def check_question(invocation: typer.Context, command: str, words: Sequence[str]) -> Changes:
+    """The what-if flags of the command; what it would refuse is, and what has no meaning here."""
     if command not in QUESTIONS:
         raise InputError([f"{command}: no question about a cluster; there are {', '.join(QUESTIONS)}"])
     for word in words:
@@ -87,7 +88,7 @@ def check_question(invocation: typer.Context, command: str, words: Sequence[str]
     group = invocation.parent
     assert group is not None
     found = getattr(group.command, "commands")[command]  # noqa: B009  (typer's own click has no public types)
-    found.make_context(command, list(words), parent=group)
+    return given(found.make_context(command, list(words), parent=group))
 
 
 def _in_folder(folder: Path) -> list[ClusterSource]:

@@ -88,6 +88,12 @@ class InOrder(Command):
         return super().parse_args(ctx, args)
 
 
+def given(context: Any) -> Changes:
+    """The what-if flags of a command that was parsed, as typed."""
+    found: Changes = tuple(context.meta.get(_GIVEN, ()))
+    return found
+
+
 def what_if(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the what-if flags in place of its parameter `changes`, and what all have besides."""
 

@@ -97,6 +97,28 @@ def test_a_sweep_is_all_combinations(planner: Planner, zones: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("flags", "vary", "told"),
+    [
+        (("--remove-node", "a1"), "drain=each", {"drain=b1", "drain=c1"}),
+        (("--remove-node=a1",), f"lose={ZONE}", {f"lose={ZONE}=b", f"lose={ZONE}=c"}),
+        (
+            ("--add-nodes", f"1=a1,{ZONE}=d"),
+            "drain=each",
+            {f"drain={name}" for name in ("a1", "a1-1", "b1", "c1")},
+        ),
+        (("--cordon", "a1"), "drain=each", {"drain=a1", "drain=b1", "drain=c1"}),
+    ],
+)
+def test_each_node_is_one_after_the_own_flags(
+    planner: Planner, zones: str, flags: tuple[str, ...], vary: str, told: set[str]
+) -> None:
+    """What went wrong: a node that the question removes was to be drained, and one that it adds was not."""
+    ended = planner("sweep", "simulate", *flags, "-f", zones, "--vary", vary, "-o", "json")
+    assert ended.code < 3
+    assert {row["scenario"] for row in rows_of(ended.out)} == told
+
+
+@pytest.mark.parametrize(
     ("specs", "names"),
     [
         (["lose=zone", "drain=each"], ["--drain", "--remove-node"]),
