@@ -178,7 +178,7 @@ def _pending(
 ) -> Iterator[LostPending]:
     """Pods that find no node, pods alike together, with the cheapest change that helps the first of them.
 
-    Not a new node in the domain that is `unreachable`.  Where there are very many, for those that are the most.
+    Not a new node in the domain that is `unreachable`.  Of very many kinds the largest have one.
     """
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
