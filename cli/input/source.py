@@ -84,10 +84,10 @@ def with_policy(cluster: Cluster, filename: str | None) -> Cluster:
     """The cluster under the DeschedulerPolicy of a file."""
     if filename is None:
         return cluster
-    policy = Cluster.load(filename).descheduler_policy
-    if policy is None:
+    given = Cluster.load(filename, partial=True)
+    if given.descheduler_policy is None:
         raise InputError([f"{filename}: no DeschedulerPolicy of descheduler/v1alpha2"])
-    return replace(cluster, descheduler_policy=policy)
+    return replace(cluster, descheduler_policy=given.descheduler_policy, notes=(*cluster.notes, *given.notes))
 
 
 def check_target(target: str | None) -> None:

@@ -27,11 +27,24 @@ class PriorityThreshold(KubeModel):
     name: str = ""
 
 
+class ProtectedClaims(KubeModel):
+    """Which claims protect a pod: only that the policy says so matters."""
+
+    protected_storage_classes: tuple[dict[str, Any], ...] = ()
+
+
+class ProtectionsConfig(KubeModel):
+    """What some protections are about."""
+
+    pods_with_pvc: ProtectedClaims = Field(default_factory=ProtectedClaims, alias="PodsWithPVC")
+
+
 class PodProtections(KubeModel):
     """Which protections differ from the usual ones."""
 
     default_disabled: tuple[Protection, ...] = ()
     extra_enabled: tuple[Protection, ...] = ()
+    config: ProtectionsConfig = Field(default_factory=ProtectionsConfig)
 
 
 class DefaultEvictorArgs(KubeModel):
@@ -43,6 +56,7 @@ class DefaultEvictorArgs(KubeModel):
     ignore_pvc_pods: bool = Field(default=False, alias="ignorePvcPods")
     ignore_pods_without_pdb: bool = Field(default=False, alias="ignorePodsWithoutPDB")
     label_selector: LabelSelector | None = None
+    namespace_label_selector: LabelSelector | None = None
     priority_threshold: PriorityThreshold | None = None
     min_replicas: int = 0
     min_pod_age: str | None = None

@@ -3,17 +3,21 @@
 import json
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from models.objects.affinity import NodeAffinity, TopologySpreadConstraint
 from models.objects.base import KubeModel, KubeObject, only
+
+
+def _zero_is_one(weight: Any) -> Any:
+    return weight or 1
 
 
 class ResourceWeight(KubeModel):
     """How much a resource counts in a score."""
 
     name: str
-    weight: int = Field(default=1, ge=1, le=100)
+    weight: Annotated[int, Field(ge=1, le=100), BeforeValidator(_zero_is_one)] = 1
 
 
 class UtilizationShapePoint(KubeModel):

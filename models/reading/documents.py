@@ -19,7 +19,7 @@ from models.reading.pattern_object import Values
 from models.reading.patterns import ObjectPattern, Patterns
 from models.reading.problems import field_path, is_broken, problems_in, shown
 from models.reading.progress import counted
-from models.reading.strict import mistakes
+from models.reading.strict import mistakes, passed_over
 from models.reading.window import Window
 
 _LIST_KIND = re.compile(rb'"kind"\s*:\s*"(\w*List)"')
@@ -50,6 +50,8 @@ class ManifestDocument:
     objects: list[KubeObject] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """What is passed over by the program that an object is for, a sentence each."""
     count: int = 0
     patterns: Patterns | None = None
     """What is known of the objects so far, where there are so many that it pays to learn."""
@@ -77,6 +79,10 @@ class ManifestDocument:
             complaints = list(mistakes(text, self.item_kind or ""))
             for what in complaints:
                 self._complain(self._head(text), what)
+            self.remarks += (
+                f"{self.place}, {found.kind}: {what}: Descheduler passes it over"
+                for what in passed_over(text, found.kind)
+            )
             if self.patterns is not None and not complaints:
                 self.patterns.learn(text, found)
 

@@ -23,6 +23,7 @@ class ObjectIndex:
     def put_all(self, documents: Iterable[ManifestDocument]) -> None:
         """Take in the objects of all documents, in their order."""
         for document in documents:
+            self.notes += document.remarks
             for item in document.objects:
                 self._put(item, document.place)
 

@@ -3,6 +3,7 @@
 Looked at are manifests: what has been through the API server has an identity or a status, and only known
 fields.  Of the workloads of Argo Rollouts and OpenKruise it is the pod template that is looked at.
 `known_fields.json` is the table of release 1.36.2; `tests/control_plane/known_fields.py` makes it.
+The configurations of kube-scheduler and Descheduler are looked at as these do.
 """
 
 import json
@@ -13,7 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from models.admission.validation.descheduler import invalid_policy
+from models.admission.validation.scheduler import invalid_configuration
 from models.objects.custom_workload import is_of_others
+from models.reading.configuration_fields import CONFIGURATIONS, DESCHEDULER, SCHEDULER, arguments
 
 _FROM_API_SERVER = re.compile(rb'"(?:uid|creationTimestamp)"\s*:\s*"|"status"\s*:\s*\{\s*"')
 _ANYTHING = -1
@@ -21,11 +25,12 @@ _SHOWN = 40
 _TABLE = Path(__file__).with_name("known_fields.json")
 
 
-#: The type of something by its number, a scalar by its name, a list or a map of them; -1 for anything.
+#: The type of something: its number, its fields, the name of a scalar, a list or map of one; -1 is anything.
 _Shape = int | str | list[Any] | dict[str, Any]
 _SCALARS = {
     "boolean": "true or false",
     "integer": "a whole number",
+    "number": "a number",
     "string": "a string",
 }
 
@@ -53,11 +58,48 @@ def mistakes(text: bytes, kind: str) -> Iterator[str]:
     item = json.loads(text, object_pairs_hook=pairs)
     yield from (f'duplicate field "{key}"' for key in twice)
     known = _known()
+    if item.get("kind") == SCHEDULER:
+        yield from _wrong(item, CONFIGURATIONS[SCHEDULER], known.types, "")
+        yield from invalid_configuration(item)
+    if item.get("kind") == DESCHEDULER:
+        yield from invalid_policy(item)
+    if item.get("kind") in CONFIGURATIONS:
+        yield from _wrong_arguments(item, known)
     number = known.kinds.get(f"{item.get('apiVersion', '')} {item.get('kind', kind)}", _ANYTHING)
     yield from _wrong(item, number, known.types, "")
     if is_of_others(str(item.get("apiVersion", ""))):
         template = item["spec"].get("template") if isinstance(item.get("spec"), dict) else None
-        yield from _wrong(template, _template(known), known.types, "spec.template")
+        yield from _wrong(
+            template, _inside("apps/v1 Deployment", "spec", "template"), known.types, "spec.template"
+        )
+
+
+def passed_over(text: bytes, kind: str) -> Iterator[str]:
+    """The fields of a DeschedulerPolicy that Descheduler passes over."""
+    if kind == DESCHEDULER:
+        yield from _wrong(json.loads(text), CONFIGURATIONS[DESCHEDULER], _known().types, "")
+
+
+def _wrong_arguments(item: dict[str, Any], known: _KnownFields) -> Iterator[str]:
+    """What is wrong with the keys of plugins' arguments."""
+    shapes = _arguments()[item["kind"]]
+    for number, profile in enumerate(item.get("profiles") or ()):
+        for place, config in enumerate(profile.get("pluginConfig") or ()):
+            path = f"profiles[{number}].pluginConfig[{place}].args"
+            yield from _wrong(
+                config.get("args"), shapes.get(config.get("name"), _ANYTHING), known.types, path
+            )
+
+
+@cache
+def _arguments() -> dict[str, dict[str, dict[str, _Shape]]]:
+    """The fields of the arguments of each configuration's plugins."""
+    pod = ("v1 Pod", "spec")
+    return arguments(
+        _inside(*pod, "affinity", "nodeAffinity"),
+        _inside(*pod, "topologySpreadConstraints", "*"),
+        _inside("apps/v1 Deployment", "spec", "selector"),
+    )
 
 
 @cache
@@ -65,9 +107,14 @@ def _known() -> _KnownFields:
     return _KnownFields(**json.loads(_TABLE.read_bytes()))
 
 
-def _template(known: _KnownFields) -> _Shape:
-    spec = known.types[known.kinds["apps/v1 Deployment"]]["spec"]
-    return known.types[spec]["template"] if isinstance(spec, int) else _ANYTHING
+def _inside(kind: str, *fields: str) -> _Shape:
+    """The type of what is in a field of a kind; `*` is an item of a list."""
+    known = _known()
+    shape: Any = known.kinds[kind]
+    for field in fields:
+        shape = shape[0] if field == "*" else known.types[shape][field]
+    found: _Shape = shape
+    return found
 
 
 def _wrong(value: Any, shape: _Shape, types: list[dict[str, _Shape]], path: str) -> Iterator[str]:
@@ -83,6 +130,8 @@ def _wrong(value: Any, shape: _Shape, types: list[dict[str, _Shape]], path: str)
         case {"*": inside}:
             for name, part in value.items():
                 yield from _wrong(part, inside, types, f"{path}[{name}]")
+        case dict():
+            yield from _wrong_fields(value, shape, types, path)
         case int():
             yield from _wrong_fields(value, types[shape], types, path)
 
@@ -103,6 +152,8 @@ def _is_of(value: Any, shape: _Shape) -> bool:
     match shape:
         case "integer":
             return type(value) is int or (isinstance(value, float) and value.is_integer())
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
         case str():
             return isinstance(value, bool if shape == "boolean" else str)
         case [_]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from models import Cluster, InputError
+from models.admission.validation.descheduler import PLUGINS
 from models.objects.descheduler import DefaultEvictorArgs, DeschedulerPolicy, TopologySpreadArgs
 from models.objects.selectors import LabelSelector
 
@@ -72,9 +73,14 @@ def unmodelled(policy: DeschedulerPolicy | None) -> Iterator[str]:
         return
     evictor, spread = policy.args(DefaultEvictorArgs), policy.args(TopologySpreadArgs)
     for name in policy.other_plugins:
-        yield f"plugin {name} of the DeschedulerPolicy does not affect how pods are spread: ignored"
+        does = "does not affect how pods are spread" if name in PLUGINS else "does not come with Descheduler"
+        yield f"plugin {name} of the DeschedulerPolicy {does}: ignored"
     if policy.node_selector or evictor.node_selector:
         yield "nodeSelector of the DeschedulerPolicy is ignored: moves may start and end on every node"
+    if evictor.namespace_label_selector is not None:
+        yield "namespaceLabelSelector of the DeschedulerPolicy is ignored: pods of every namespace may move"
+    if evictor.pod_protections.config.pods_with_pvc.protected_storage_classes:
+        yield "protectedStorageClasses of the DeschedulerPolicy are ignored: claims of every class protect"
     if not spread.topology_balance_node_fit:
         yield "topologyBalanceNodeFit false is not for plans: they move a pod only where it fits"
     if len(policy.profiles) > 1:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from models.admission.validation.scheduler import PLUGINS, meant
 from models.objects.scheduler_config import (
     DefaultPreemptionArgs,
     InterPodAffinityArgs,
@@ -174,10 +175,11 @@ def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
         )
     known = {kind.name for kind in (*FILTERS, *WEIGHTS)} | _UNMODELLED_BUT_HARMLESS
     for profile in config.profiles:
-        wanted = {
-            plugin.name
-            for point in type(profile.plugins).model_fields
-            for plugin in getattr(profile.plugins, point).enabled
-        }
-        for name in sorted(wanted - known - {_EVERYTHING}):
+        points = [getattr(profile.plugins, point) for point in type(profile.plugins).model_fields]
+        wanted = {name for point in points for name in _names(point.enabled)}
+        for name in sorted(wanted - known):
             yield f"plugin {name} of profile {profile.scheduler_name} is not modelled"
+        unwanted = {name for point in points for name in _names(point.disabled)}
+        for name in sorted(unwanted - wanted - PLUGINS.keys() - {_EVERYTHING}):
+            hint = f", did you mean {meant(name)}?" if meant(name) else ""
+            yield f"profile {profile.scheduler_name} disables {name}: kube-scheduler has no such plugin{hint}"

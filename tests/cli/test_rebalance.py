@@ -61,6 +61,10 @@ def test_a_policy_file_protects(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert run(["rebalance", "-f", path, "--policy", str(policy)]) == 1
     assert "the DeschedulerPolicy allows in all: 0" in capsys.readouterr().err
+    with policy.open("a") as file:
+        file.write("maxNoOfPodsToEvict: 1\n")
+    assert run(["rebalance", "-f", path, "--policy", str(policy)]) == 1
+    assert 'unknown field "maxNoOfPodsToEvict", did you mean' in capsys.readouterr().err
     assert run(["rebalance", "-f", path, "--policy", path]) == 2
     assert "no DeschedulerPolicy" in " ".join(capsys.readouterr().err.split())
 

@@ -1,6 +1,6 @@
 """Fields of objects as they are written, and what the API server says of those that are wrong."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 Fields = Mapping[str, Any]
@@ -60,3 +60,26 @@ def invalid_value(where: str, value: object, what: str) -> str:
     """The line for a value with a mistake."""
     shown = f'"{value}"' if isinstance(value, str) else value
     return f"{where}: Invalid value: {shown}: {what}"
+
+
+def near(name: str, names: Collection[str]) -> str | None:
+    """The name that one was to be: no more than a letter, or capitals, make the difference."""
+    if name in names or not name.isalpha():
+        return None
+    return next((known for known in names if _is_slip(name.lower(), known.lower())), None)
+
+
+def _is_slip(name: str, known: str) -> bool:
+    """Whether one letter is wrong, missing, too many or in the place of its neighbour."""
+    if abs(len(name) - len(known)) > 1:
+        return False
+    begin = next((at for at, (one, other) in enumerate(zip(name, known, strict=False)) if one != other), None)
+    if begin is None:
+        return True
+    one, other = name[begin:], known[begin:]
+    return (
+        one[1:] == other[1:]
+        or one[1:] == other
+        or one == other[1:]
+        or (one[1::-1] == other[:2] and one[2:] == other[2:])
+    )

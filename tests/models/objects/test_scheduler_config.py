@@ -64,6 +64,16 @@ def test_a_configuration_is_read() -> None:
     assert profile.plugin_config[2] == PluginConfig(name="Mine", args={"any": [1, "thing"]})
 
 
+def test_a_weight_of_zero_is_the_default() -> None:
+    """kube-scheduler takes it for 1; it was refused."""
+    strategy = {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 0}]}
+    args = PluginConfig.model_validate(
+        {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}
+    ).args
+    assert isinstance(args, NodeResourcesFitArgs)
+    assert args.scoring_strategy.resources[0].weight == 1
+
+
 @pytest.mark.parametrize(
     ("version", "kind", "expected"),
     [

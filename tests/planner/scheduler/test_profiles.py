@@ -44,6 +44,8 @@ def named(*names: str, **weights: int) -> list[Object]:
     return [{"name": name} for name in names] + [{"name": n, "weight": w} for n, w in weights.items()]
 
 
+#: Without these kube-scheduler does not start.
+NEEDED = ("PrioritySort", "DefaultBinder")
 #: What a profile changes, and whether a pod that is too large for the only node gets on it.
 FILTERS: list[tuple[str, Object, bool]] = [
     ("nothing", {}, False),
@@ -55,15 +57,22 @@ FILTERS: list[tuple[str, Object, bool]] = [
         False,
     ),
     ("disabled everywhere", {"multiPoint": {"disabled": named("NodeResourcesFit")}}, True),
-    ("everything disabled", {"multiPoint": {"disabled": named("*")}}, True),
+    (
+        "everything disabled",
+        {"multiPoint": {"disabled": named("*"), "enabled": named(*NEEDED)}},
+        True,
+    ),
     (
         "everything disabled but this",
-        {"multiPoint": {"disabled": named("*"), "enabled": named("NodeResourcesFit")}},
+        {"multiPoint": {"disabled": named("*"), "enabled": named(*NEEDED, "NodeResourcesFit")}},
         False,
     ),
     (
         "disabled everywhere, enabled as a filter",
-        {"multiPoint": {"disabled": named("*")}, "filter": {"enabled": named("NodeResourcesFit")}},
+        {
+            "multiPoint": {"disabled": named("*"), "enabled": named(*NEEDED)},
+            "filter": {"enabled": named("NodeResourcesFit")},
+        },
         False,
     ),
     (
@@ -215,11 +224,22 @@ def test_default_constraints_count_the_pods_of_a_group(group: Object, words: Obj
         (scheduler(profile(), percentageOfNodesToScore=50), "percentageOfNodesToScore"),
         (scheduler(profile(), extenders=[{"urlPrefix": "http://x"}]), "extenders"),
         (scheduler(profile(plugins={"score": {"enabled": [{"name": "MyPlugin"}]}})), "MyPlugin"),
+        (
+            scheduler(profile(plugins={"filter": {"disabled": named("NodeAffinty")}})),
+            "disables NodeAffinty: kube-scheduler has no such plugin, did you mean NodeAffinity?",
+        ),
     ],
 )
 def test_what_is_not_modelled_is_said(config: Object, words: str) -> None:
     """A note names each part of a configuration that the planner does not do."""
     assert any(words in note for note in simulate(cluster(node("n1"), config)).notes)
+
+
+def test_a_plugin_of_ones_own_may_be_disabled_at_a_point() -> None:
+    """It was enabled at all of them; nothing is amiss, but that it is not modelled."""
+    plugins = {"multiPoint": {"enabled": named("Mine")}, "score": {"disabled": named("Mine")}}
+    notes = simulate(cluster(node("n1"), scheduler(profile(plugins=plugins)))).notes
+    assert notes == ("plugin Mine of profile default-scheduler is not modelled",)
 
 
 @pytest.mark.parametrize("percentage", [0, 100])
