@@ -65,7 +65,7 @@ class AtRest:
                 break
 
     def _take(self, decision: SchedulingDecision, asked: _Asked) -> None:
-        pod, node = decision.pod, decision.node
+        pod, node, changes = decision.pod, decision.node, self._changes
         self._evicted(decision)
         if decision.message:
             self.messages[pod] = decision.message
@@ -73,7 +73,7 @@ class AtRest:
             self.left.append(pod)
             # What holds back one pod, as a quota does, says nothing about others like it.
             if not self.problem.held_back(pod):
-                asked[self._alike(pod)] = self._changes, pod
+                asked[self._alike(pod)] = changes, pod
         else:
             self._placed(pod, node)
 
@@ -91,15 +91,17 @@ class AtRest:
 
     def _retry(self, pod: int, asked: _Asked) -> None:
         """Try a pod once more, unless nothing has happened since one like it was refused."""
-        changes, other = asked.get(self._alike(pod), (-1, pod))
-        if changes == self._changes:
+        changes = self._changes
+        before, other = asked.get(self._alike(pod), (-1, pod))
+        if before == changes:
             self.messages[pod] = self.messages[other]
             return
         decision = self.scheduler.decide(pod)
         self._evicted(decision)
         if decision.node is None:
             self.messages[pod] = decision.message
-            asked[self._alike(pod)] = self._changes, pod
+            # Its own victims are a change for itself, too: it has the line from before they went.
+            asked[self._alike(pod)] = changes, pod
         else:
             self.left.remove(pod)
             self.late[pod] = decision.node
