@@ -178,6 +178,10 @@ class Claims:
         waiting = [claim for claim in found if not self.is_bound(claim) and self.waits(claim)]
         return sorted(waiting, key=lambda claim: claim.spec.resources.requests.get("storage", 0))
 
+    def given(self, pod: Pod) -> list[PersistentVolume]:
+        """The volumes that waiting claims of a pod got since the snapshot."""
+        return [self._given[use.key] for use in claims_of(pod) if use.key in self._given]
+
     def open_claims(self, pod: Pod) -> list[PersistentVolumeClaim]:
         """The waiting claims of a pod for which nothing is decided yet, smallest first."""
         return [
@@ -202,7 +206,7 @@ class Claims:
                 yield VolumeChoice(claim.key, volume, node)
 
     def fits(self, pod: Pod) -> Mask:
-        """The nodes on which every waiting claim of a pod finds or gets a volume."""
+        """The nodes on which every waiting claim of a pod that has none finds or gets a volume."""
         return self._fits(self.unbound(pod))
 
     def fits_each(self, pod: Pod) -> Mask:
@@ -222,8 +226,8 @@ class Claims:
         for claim in waiting:
             chosen = self.selected_node(claim)
             if claim.key in self._given:
-                mask = mask & self.reachable(self._given[claim.key])
-            elif chosen is not None:
+                continue
+            if chosen is not None:
                 mask = mask & (np.arange(self._nodes.size) == chosen)
             else:
                 rest.append(claim)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.objects.storage import PersistentVolumeClaim
+from models.objects.storage import PersistentVolume, PersistentVolumeClaim
 from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
 from planner.problem.nodes import ALL, Codes, Ints, Mask, Where
 from planner.problem.problem import Problem
@@ -83,8 +83,7 @@ class VolumeBinding(Filter):
         """The reasons on every node; `fits` are those with volumes for the waiting claims."""
         claims = self.state.claims
         codes = np.zeros(self.nodes.size, np.int64)
-        for claim in self._bound(template):
-            volume = claims.volumes.get(claim.spec.volume_name)
+        for volume in self._volumes(template):
             if volume is None:
                 return np.full_like(codes, 4)
             codes[~claims.reachable(volume)] |= 1
@@ -154,6 +153,12 @@ class VolumeBinding(Filter):
             if claim is not None and claims.is_bound(claim):
                 yield claim
 
+    def _volumes(self, template: Template) -> Iterator[PersistentVolume | None]:
+        """The volumes of a pod's bound claims, those that others bound since the snapshot included."""
+        claims = self.state.claims
+        yield from (claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template))
+        yield from claims.given(template.pod)
+
     def verdict(self, template: Template, code: int) -> Verdict:
         unseen = {4: _UNSEEN} if self.state.claims.volumes_unseen else {}
         told = (text for bit, text in (_REASONS | unseen).items() if code & bit)
@@ -162,10 +167,12 @@ class VolumeBinding(Filter):
     def accepts_again(self, template: Template, pods: Codes) -> bool:
         """Whether the nodes of all these pods reach a volume for each claim, bound or waiting."""
         claims, nodes = self.state.claims, self.state.node_of[pods]
-        volumes = [claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template)]
         return (
             self.refusal(template) is None
-            and all(found is not None and bool(claims.reachable(found)[nodes].all()) for found in volumes)
+            and all(
+                found is not None and bool(claims.reachable(found)[nodes].all())
+                for found in self._volumes(template)
+            )
             and (not claims.unbound(template.pod) or bool(self._may_fit(template)[nodes].all()))
         )
 

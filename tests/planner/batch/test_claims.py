@@ -3,7 +3,7 @@
 import pytest
 
 from models import Cluster
-from planner import solve
+from planner import simulate, solve
 from tests.builders import ZONE, Object, claim, cluster, csi_node, node, pod, storage_class, volume
 from tests.truth.standing import Standing
 
@@ -121,3 +121,14 @@ def test_claims_that_pods_share_may_be_bound_one_by_one() -> None:
     )
     plan = solve(found, final_state=True)
     assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (1, "Optimal", True)
+
+
+def test_a_claim_that_another_pod_has_bound_is_bound() -> None:
+    """What went wrong: the line was that of a claim that finds no volume; kube-scheduler differs."""
+    users = [user("first", "shared", zone="a"), user("second", "shared", zone="b")]
+    first, second = simulate(zonal(claim("shared"), volume("v", ["a"]), *users), preemption=False).decisions
+    assert first.node == "a1"
+    assert second.message.startswith(
+        "0/2 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity, "
+        "1 node(s) didn't match Pod's node affinity/selector."
+    )
