@@ -148,6 +148,15 @@ ACCEPTED: list[Object] = [
         }
     ),
     args("Mine", any=[1, "thing"]),
+    profile(pluginConfig=[{"name": "Mine", "args": [1, "thing"]}]),
+    args("NodeAffinity", kind=None),
+    args(
+        "NodeResourcesFit",
+        scoringStrategy={
+            "type": "RequestedToCapacityRatio",
+            "requestedToCapacityRatio": {"shape": [{"score": 5}, {"utilization": 50}]},
+        },
+    ),
     args("ImageLocality", any=1),
     profile(pluginConfig=[{"name": "NodeAffinity", "args": None}]),
     args("NodeAffinity", kind="NodeAffinityArgs", apiVersion="kubescheduler.config.k8s.io/v1"),

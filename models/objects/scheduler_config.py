@@ -23,8 +23,8 @@ class ResourceWeight(KubeModel):
 class UtilizationShapePoint(KubeModel):
     """A corner of the curve from utilisation in percent to a score from 0 to 10."""
 
-    utilization: int = Field(ge=0, le=100)
-    score: int = Field(ge=0, le=10)
+    utilization: int = Field(default=0, ge=0, le=100)
+    score: int = Field(default=0, ge=0, le=10)
 
 
 class RequestedToCapacityRatio(KubeModel):

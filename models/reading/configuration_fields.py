@@ -22,7 +22,7 @@ _PROFILE: Fields = {
     "schedulerName": "string",
     "percentageOfNodesToScore": "integer",
     "plugins": dict.fromkeys(EXTENSION_POINTS, _PLUGIN_SET),
-    "pluginConfig": [{"name": "string", "args": {"*": -1}}],
+    "pluginConfig": [{"name": "string", "args": -1}],
 }
 _EXTENDER: Fields = {
     **dict.fromkeys(("urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb"), "string"),
@@ -82,7 +82,7 @@ CONFIGURATIONS: dict[str, Fields] = {
         "profiles": [
             {
                 "name": "string",
-                "pluginConfig": [{"name": "string", "args": {"*": -1}}],
+                "pluginConfig": [{"name": "string", "args": -1}],
                 "plugins": {
                     point: {"enabled": _NAMES, "disabled": _NAMES}
                     for point in ("presort", "sort", "deschedule", "balance", "filter", "preevictionfilter")

@@ -135,7 +135,7 @@ def _arguments(name: str, args: Fields, path: str) -> Iterator[str]:
     """What is wrong with the arguments of a plugin."""
     if name in _GONE:
         yield invalid_value(path, name, _TAKEN_AWAY)
-    if name in PLUGINS and args.get("kind", f"{name}Args") != f"{name}Args":
+    if name in PLUGINS and (args.get("kind") or f"{name}Args") != f"{name}Args":
         yield f"{path}: args for plugin {name} were not of type {name}Args, got {args['kind']}"
     if name in _RULES:
         yield from _RULES[name](args, f"{path}.args")
