@@ -116,19 +116,20 @@ class Emptying:
         """
         best, removed = self._without_moves(layout), layout.removed.copy()
         planned = moves_to(self._problem, self._movable, self._before, layout)
-        reasons = dict[int, StayingNode]()
-        for _ in range(effort.EMPTYING_ROUNDS):
+        reasons, too_many = dict[int, StayingNode](), int(removed.sum())
+        for number in range(effort.OPEN_ROUNDS):
             stays = layout.removed & ~removed
             found = self._planned([move for move in planned if not stays[move.source]], removed)
             worse = self._why_worse(found)
             if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
-            if found.is_open and not worse:
-                # Nodes that were given back too many may go after all.
+            if found.is_open:
+                if worse or found.removed.sum() < removed.sum():
+                    too_many = min(too_many, int(removed.sum()))
                 removed = layout.removed.copy()
-                kept = self._fuller_than_twice(found, layout) if best is found else {}
+                kept = self._beyond(best.removed, too_many, layout, worse)
             else:
-                kept = self._kept(found, removed, worse)
+                kept = self._kept(found, removed, worse) if number < effort.EMPTYING_ROUNDS else {}
             if not kept or self._meter.over():
                 break
             removed[[*kept]] = False
@@ -220,14 +221,22 @@ class Emptying:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
         gone = np.flatnonzero(found.removed).tolist()
-        if worse and (found.is_open or not stuck):
+        if worse and not stuck:
             return {node: StayingNode(worse) for node in self._fullest(gone, len(gone) // 2)}
         return {node: StayingNode(UNSAFE) for node in self._fullest(stuck, len(stuck) // 2)}
 
-    def _fuller_than_twice(self, found: Emptied, layout: Layout) -> Mapping[int, StayingNode]:
-        """The nodes beyond twice as many as went: where replacements land anywhere, they need more room."""
-        others = np.flatnonzero(layout.removed & ~found.removed).tolist()
-        return {node: StayingNode(UNSAFE) for node in self._fullest(others, int(found.removed.sum()))}
+    def _beyond(self, gone: Mask, too_many: int, layout: Layout, worse: str) -> Mapping[int, StayingNode]:
+        """The nodes to give back where replacements land anywhere; none where no better plan is expected.
+
+        Fewer that go leave more room for theirs: so many are tried as are between those that went and what
+        was too many, at most twice as many as went.
+        """
+        went = int(gone.sum())
+        size = min(2 * went or too_many, (went + too_many) // 2)
+        if size - went <= went * effort.OPEN_GAIN:
+            return {}
+        others = np.flatnonzero(layout.removed & ~gone).tolist()
+        return {node: StayingNode(worse or UNSAFE) for node in self._fullest(others, size - went)}
 
     def _fullest(self, nodes: Sequence[int], but: int) -> list[int]:
         """The nodes but so many, those that hold least."""

@@ -27,6 +27,7 @@ from planner.consolidate.possible_counts import PossibleCounts
 from planner.landing.landing import Landing
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
 from planner.problem.nodes import Ints, Mask
+from planner.proof import consolidation_effort as effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +66,18 @@ class OpenLandings:
         evicted, gone = _Evicted(np.zeros(len(self._trial.problem.templates), np.int64), {}), list[int]()
         waiting = [node for node in order if all(map(self._may_land_anywhere, self._pods[node]))]
         waiting.sort(key=lambda node: -min(map(self._fewest_nodes, self._pods[node])))
-        size = len(waiting)
-        while waiting and not self._is_over():
+        size, crowded = len(waiting), 0
+        while waiting and crowded < effort.EMPTYING_CROWDED and not self._is_over():
             size = min(size, len(waiting))
             found = self._with_more(evicted, waiting[:size])
             if found is not None and self._all_find_room(found):
-                evicted = found
+                evicted, crowded = found, 0
                 gone += waiting[:size]
                 waiting, size = waiting[size:], 2 * size
             elif size > 1:
                 size //= 2
             else:
-                waiting = waiting[1:]
+                waiting, crowded = waiting[1:], crowded + (found is not None)
         self.moves = [self._move(pod, node) for node in gone for pod in self._pods[node]]
         return [node for node in order if node not in {*gone}]
 

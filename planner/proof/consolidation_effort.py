@@ -41,6 +41,8 @@ KEPT_REGION_WORK, KEPT_COST_SHARE, KEPT_MOVES_SHARE = 0.6, 0.6, 0.2
 KEPT_TARGETS = 4
 #: The waves that empty nodes are planned so often, each time with more nodes given back.
 EMPTYING_ROUNDS = 4
+#: Where replacements may land anywhere, so often at most, and while a larger share more may go than did.
+OPEN_ROUNDS, OPEN_GAIN = 10, 0.02
 #: The parts of the time limit after which nodes are no longer chosen, and no more waves are planned: what was
 #: planned is then played through, which takes about as long as planning it.
 CONSOLIDATION_SEARCH, CONSOLIDATION_WAVES = 0.65, 0.85
@@ -51,7 +53,10 @@ EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with
 #: thousands of names for each move are not carried out.
 EMPTYING_CORDONED = 512
-#: Where replacements may land anywhere, up to so many counts of a constraint are followed.
+#: Where replacements may land anywhere, and so many nodes in succession find too little room for theirs, the
+#: others stay: those are looked at again where fewer nodes are to go, so that there is more room.
+EMPTYING_CROWDED = 32
+#: Up to so many counts of a constraint are followed then.
 OPEN_COUNTS = 256
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3
