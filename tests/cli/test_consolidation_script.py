@@ -25,7 +25,7 @@ def run_part(folder: Path, ends: str, pods: str = "\\n", nodes: str = _MARKED) -
 
     An API server that does not answer has not done so for long: nothing waits for it.
     """
-    parts = ("frame", "ending", "pins", "cordons", "moves", "consolidation")
+    parts = ("frame", "holders", "ending", "pins", "cordons", "moves", "consolidation")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
     kubectl, script = folder / "kubectl", folder / "script.sh"
     kubectl.write_text(_KUBECTL)

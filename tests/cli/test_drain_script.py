@@ -43,14 +43,14 @@ drains old
 goes old shop web-1 u1
 owner shop ReplicaSet/web 1 replicasets.apps
 """
-_CORDONED = "N|old|u|true|was:open"
+_CORDONED = "N|old|u|true|was:open|"
 
 
 def run_part(
     folder: Path, ends: str, nodes: str = _CORDONED, controllers: str = "", failing: str = "nothing"
 ) -> tuple[int, str, list[str]]:
     """Run some lines with all that a script of a drain has; the exit code, both streams and the calls."""
-    parts = ("frame", "ending", "drain")
+    parts = ("frame", "holders", "ending", "drain")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
     kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
     for path, text in ((kubectl, _KUBECTL), (sleep, _SLEEP)):
@@ -89,7 +89,7 @@ def test_a_wave_is_over_when_the_pods_themselves_are_ready(tmp_path: Path, says:
 
 def test_a_node_that_is_gone_before_its_cordon(tmp_path: Path) -> None:
     """It ended with `could not be cordoned; plan again`; a node that is gone is empty."""
-    code, words, _ = run_part(tmp_path, "cordon old; finish", nodes="N|other|v||")
+    code, words, _ = run_part(tmp_path, "cordon old; finish", nodes="N|other|v|||")
     assert code == 0
     assert words.splitlines() == [
         "old is not there any more",
@@ -108,7 +108,7 @@ def test_a_node_that_cannot_be_cordoned(tmp_path: Path) -> None:
 
 def test_a_node_that_was_opened_meanwhile(tmp_path: Path) -> None:
     """It was said to be cordoned."""
-    code, words, _ = run_part(tmp_path, "read_nodes; finish", nodes="N|old|u||was:open")
+    code, words, _ = run_part(tmp_path, "read_nodes; finish", nodes="N|old|u||was:open|")
     assert (code, words) == (1, "stopped: node old is not cordoned any more; plan again: planner again\n")
     code, words, _ = run_part(tmp_path, "finish", failing="get nodes")
     assert (code, words) == (0, "done: 1 node is empty, and cordoned\n")

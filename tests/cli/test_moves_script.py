@@ -1,6 +1,7 @@
 """What scripts of moves look at before they evict, and what they say while they wait."""
 
 import os
+import re
 import subprocess
 from importlib.resources import files
 from pathlib import Path
@@ -35,7 +36,7 @@ def run_part(
     A node is `RESOURCE VERSION|CORDONED|FOR WHICH POD`, with `gone` not there. Calls with words that are
     `failing` fail.
     """
-    parts = ("frame", "ending", "pins", "cordons", "moves")
+    parts = ("frame", "holders", "ending", "pins", "cordons", "moves")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
     kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
     for path, text in ((kubectl, _KUBECTL), (sleep, "#!/bin/sh\n")):
@@ -145,7 +146,7 @@ def test_nothing_is_pinned_while_it_is_not_known_whether_a_deployment_is_above(
     tmp_path: Path, failing: str
 ) -> None:
     """One failed look was taken for no Deployment: it was not paused, and rolled all of its pods out."""
-    (tmp_path / "refusal").write_text('web|{"nodeAffinity":{}}')
+    (tmp_path / "refusal").write_text('web||7|1|{"nodeAffinity":{}}')
     move = "move shop web-1 u1 old ReplicaSet/web n1 '[]'"
     _, _, calls = run_part(tmp_path, move, _LOOK_AND_ACT, row("web-1", "old", "u1"), failing)
     assert f" {failing} " in calls
@@ -189,3 +190,34 @@ def test_what_was_not_ready_is_done_when_it_has_a_node(tmp_path: Path, before: s
     move = f"{before}\nmove shop web-1 u1 old ReplicaSet/web n1"
     ended = run_part(tmp_path, move, "look; echo done $DONE", row("web-2", "n1", "u2", ready="False"))
     assert ended[:2] == (0, f"done {done}\n")
+
+
+@pytest.mark.parametrize(
+    ("process", "host", "words", "is_at_work"),
+    [
+        ("$$", "$(uname -n)", "", True),
+        ("1", "$(uname -n)", "", True),
+        ("$(sh -c 'echo $$')", "$(uname -n)", "", False),
+        ("$(sh -c 'echo $$')", "elsewhere", "", True),
+        ("$$", "elsewhere", "--take-over", False),
+    ],
+)
+def test_whether_another_script_is_at_work(
+    tmp_path: Path, process: str, host: str, words: str, is_at_work: bool
+) -> None:
+    """On this host a process that is gone is not; of one elsewhere only the user knows."""
+    holder = f'"{process}@{host} 2026-01-02T03:04:05Z a.sh"'
+    ends = (
+        f"k get nodes >/dev/null; options {words}; is_at_work {holder} && echo yes && named_holder {holder}"
+    )
+    _, told, _ = run_part(tmp_path, "", ends)
+    assert told.startswith("yes\n") == is_at_work
+    assert re.search(r"\na\.sh, process \d+ on \S+ since 2026-01-02T03:04:05Z$", told) or not is_at_work
+
+
+def test_what_it_has_changed_itself_is_its_own(tmp_path: Path) -> None:
+    """Whatever its file is called: no quote of it gets into a change."""
+    _, told, _ = run_part(
+        tmp_path, "", 'is_at_work "$HOLDER" || k get nodes; is_at_work "" || echo "$HOLDER"'
+    )
+    assert re.search(r"^\d+@\S+ 20\S+Z script\.sh$", told, re.MULTILINE)

@@ -17,7 +17,9 @@ done_before() { grep -q "$1" "$FOLDER/calls"; }
 case "$*" in
 *' get pods '*) done_before 'patch ReplicaSet/web' && echo 'P|shop|u2|web-2|n1|||ReplicaSet/web' ;;
 *' get pod '*) done_before /binding && echo 'P|u1|n1||||' || echo 'P|u1|||||' ;;
-*' get ReplicaSet/web '*) echo 'web|{}' ;;
+*' get ReplicaSet/web '*planner/resume*) echo '|web|{}' ;;
+*' get ReplicaSet/web '*) echo 'web||7|1|{}' ;;
+*' get deployment '*) echo '|3|3|1' ;;
 esac
 exit 0
 """
@@ -25,7 +27,7 @@ exit 0
 
 def run_part(folder: Path, ends: str, failing: str) -> tuple[int, str, list[str]]:
     """Run some lines with all that a script of placements has; the exit code, both streams and the calls."""
-    parts = ("frame", "ending", "pins", "placing")
+    parts = ("frame", "holders", "ending", "pins", "placing")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
     kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
     for path, text in ((kubectl, _KUBECTL), (sleep, "#!/bin/sh\n")):

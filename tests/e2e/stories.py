@@ -21,6 +21,7 @@ MARKS = (
     "planner/resume",
     "planner/deletion-cost",
     "planner/cordoned-for",
+    "planner/by",
 )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.manifests import HOSTNAME, node, pod, workload
+from tests.e2e.manifests import node, workload
 from tests.e2e.stories import carried_out, carried_out_until, evictions, left_behind, lopsided, planned
 from tests.e2e.test_rebalance import free, pinned_moves
 from tests.e2e.unsteady import Way, unsteady
@@ -157,17 +157,21 @@ def test_a_deployment_that_is_resumed_meanwhile(live: ControlPlane, tmp_path: Pa
     assert left_behind(live) == []
 
 
-def test_another_script_at_the_same_time(live: ControlPlane, tmp_path: Path) -> None:
-    """It puts back the pin of the first, and no longer says that this was killed; the first stops."""
+def test_a_rollout_that_begins_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: the next move paused the Deployment once more, in the middle of its rollout."""
     free(live)
-    first = pinned_moves(live, tmp_path)
-    (tmp_path / "second").mkdir()
-    second = planned(live, tmp_path / "second", "rebalance")
-    live.create(pod("stranger", cpu="3950m", nodeSelector={HOSTNAME: "b1"}))
-    live.at_rest(5)
-    told = []
-    ended = carried_out_until(live, first, "evicted", lambda: told.append(carried_out(live, second).stdout))
-    assert ended.returncode == 1
-    assert "was still pinned by another script; put back\nnothing to move\n" in told[0]
-    assert ", planned was b1; plan again" in ended.stdout
-    assert left_behind(live) == []
+    surge = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+    live.kubectl("patch", "deployment/web", "-p", json.dumps({"spec": surge}))
+    live.at_rest(4)
+    script = pinned_moves(live, tmp_path)
+    never = {"stand-in/never-ready": ""}
+    change = json.dumps({"spec": {"template": {"metadata": {"annotations": never}}}})
+    ended = carried_out_until(
+        live, script, "evicted", lambda: live.kubectl("patch", "deployment/web", "-p", change)
+    )
+    assert ended.returncode == 1, ended
+    assert "stopped: deployment web in default has begun to roll out; plan again: " in ended.stdout
+    assert ended.stdout.count("are pinned until") == 1
+    (deployment,) = live.get("deployments")
+    assert deployment["status"]["updatedReplicas"] == 1
+    assert not deployment["spec"].get("paused")

@@ -1,7 +1,8 @@
 # ---- Nodes that go: cordoned before the first eviction, empty after the last wave ---------------
 #
 # A node that this script cordons gets the annotation planner/going, so that it can be told from those that
-# other users have cordoned: those are not opened.  Where a wave does not end, all are opened again.
+# other users have cordoned, which are not opened, and planner/by as long as this script is at work.  Where a wave does
+# not end, all are opened again.
 
 goes() { printf 'G|%s\n' "$@"; }
 stays() { printf 'C|%s\n' "$@"; }
@@ -21,19 +22,25 @@ read_going() {
 
 close_going() {
     known=$(read_going) || stop "nodes cannot be read"
-    fresh=0
+    fresh=0 earlier=''
     for node in $(planned_nodes GC); do
         found=$(printf '%s\n' "$known" | awk -F'|' -v node="$node" '$1 == node')
         [ -n "$found" ] || stop "node $node is not there any more"
         found=${found#*|}
         [ "$found" != 'true|' ] || continue # by another user
         [ -n "$DRY_RUN" ] || CLOSED=yes
-        [ "$found" != 'true|yes' ] || continue # by an earlier start
+        [ "$found" != 'true|yes' ] || { # by an earlier start
+            earlier="$earlier $node"
+            continue
+        }
+        mark="\"planner/going\":\"yes\",\"planner/by\":\"$HOLDER\""
         patch node "$node" --type=merge \
-            -p '{"metadata":{"annotations":{"planner/going":"yes"}},"spec":{"unschedulable":true}}' >/dev/null ||
+            -p "{\"metadata\":{\"annotations\":{$mark}},\"spec\":{\"unschedulable\":true}}" >/dev/null ||
             stop "$node could not be cordoned"
         fresh=$((fresh + 1))
     done
+    # shellcheck disable=SC2086 # names of nodes are words
+    [ -z "$earlier" ] || [ -n "$DRY_RUN" ] || take_mark node $earlier || stop "nodes could not be marked"
     [ "$fresh" -eq 0 ] || [ -n "$DRY_RUN" ] || {
         say "cordoned: $fresh node$([ "$fresh" -eq 1 ] || printf s)"
         sleep 1 # the scheduler hears of it
@@ -58,7 +65,7 @@ open_going() {
     for node in $(planned_nodes "$1") $(left_marked); do
         printf '%s\n' "$known" | grep -q "^$node|.*|yes\$" || continue
         k patch node "$node" --type=merge \
-            -p '{"metadata":{"annotations":{"planner/going":null}},"spec":{"unschedulable":null}}' >/dev/null ||
+            -p '{"metadata":{"annotations":{"planner/going":null,"planner/by":null}},"spec":{"unschedulable":null}}' >/dev/null ||
             rest="$rest $node"
     done
     [ -z "$rest" ]
@@ -117,6 +124,7 @@ main() {
     TROUBLE='' TOLD_WAVE=0
     read_sets
     look_twice || refuse "the pods cannot be read: $TROUBLE"
+    check_holders
     guard
     take_over
     look_twice || stop "the pods cannot be read: $TROUBLE"
@@ -134,6 +142,7 @@ main() {
     verify_empty
     patiently open_going C || stop "a node that stays could not be opened:$rest"
     CLOSED=''
+    release_nodes "$EMPTY" || complain "the annotation planner/by is still on some of the nodes"
     say "done: empty and cordoned: $(one_line "$EMPTY")"
     [ -z "$DELETE" ] || for node in $EMPTY; do
         say "$KUBECTL ${CONTEXT:+--context=$CONTEXT }delete node $node"

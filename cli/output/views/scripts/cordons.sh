@@ -1,7 +1,7 @@
 # ---- Cordons: the nodes that would be wrong for a replacement, until it has landed ----------
 #
 # A node gets the annotation planner/cordoned-for, with the pod whose replacement is meant, in the very
-# change that cordons it, so that it can be opened after a KILL.  A node that another user has
+# change that cordons it, so that it can be opened after a KILL, and planner/by.  A node that another user has
 # cordoned needs nothing, and is not opened.
 
 CORDONED='' # what has to be opened again: one node a line
@@ -11,10 +11,10 @@ is_cordoned() {
     printf '%s\n' "$CORDONED" | grep -qxF "$1"
 }
 
-# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD|KEYS OF TAINTS
+# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD|KEYS OF TAINTS|BY WHICH SCRIPT
 read_cordons() {
     line='{.metadata.name}|{.metadata.resourceVersion}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
-    line="$line|{.spec.taints[*].key}"
+    line="$line|{.spec.taints[*].key}|{.metadata.annotations.planner/by}"
     k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}"
 }
 
@@ -45,11 +45,12 @@ close_node() {
         found=$(printf '%s\n' "$found" | awk -F'|' -v node="$2" '$1 == node')
         [ -n "$found" ] || stop "node $2 is not there any more"
         found=${found#*|}
+        ! is_at_work "${found##*|}" || stop "$2 has been changed by $(named_holder "${found##*|}")"
         version=${found%%|*} found=${found#*|}
         [ "${found%%|*}" != true ] || return 0
         [ -n "$DRY_RUN" ] || is_cordoned "$2" || CORDONED="$CORDONED$2
 "
-        mark="\"resourceVersion\":\"$version\",\"annotations\":{\"planner/cordoned-for\":\"$1\"}"
+        mark="\"resourceVersion\":\"$version\",\"annotations\":{\"planner/cordoned-for\":\"$1\",\"planner/by\":\"$HOLDER\"}"
         if patch node "$2" --type=merge -p "{\"metadata\":{$mark},\"spec\":{\"unschedulable\":true}}" >/dev/null; then
             fresh="$fresh $2"
             [ -z "$DRY_RUN" ] || ASKED="$ASKED$2
@@ -61,13 +62,13 @@ close_node() {
     stop "$2 could not be cordoned"
 }
 
-# One node is open again, if it was cordoned by such a script.
+# One node is open again, if it was cordoned by such a script, and no other one is at work on it.
 open_node() {
     mark=$(read_cordons) || return 1
-    mark=$(printf '%s\n' "$mark" | awk -F'|' -v node="$1" '$1 == node { print $4 }')
-    if [ -n "$mark" ]; then
+    mark=$(printf '%s\n' "$mark" | awk -F'|' -v node="$1" '$1 == node { print $4 "|" $6 }')
+    if [ -n "${mark%%|*}" ] && ! is_at_work "${mark#*|}"; then
         k patch node "$1" --type=merge \
-            -p '{"metadata":{"annotations":{"planner/cordoned-for":null}},"spec":{"unschedulable":null}}' >/dev/null || return 1
+            -p '{"metadata":{"annotations":{"planner/cordoned-for":null,"planner/by":null}},"spec":{"unschedulable":null}}' >/dev/null || return 1
     fi
 }
 

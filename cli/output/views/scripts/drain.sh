@@ -1,7 +1,8 @@
 # ---- Draining: all nodes are cordoned, then wave by wave pods are evicted and waited for ---------
 #
 # Nothing is remembered between two looks, so it does not matter when this was interrupted.  A node that
-# was cordoned here has the annotation planner/drain, so that it can be opened again after a KILL.
+# was cordoned here has the annotation planner/drain, so that it can be opened again after a KILL, and planner/by as
+# long as this script is at work.
 
 MARK=planner/drain
 
@@ -16,14 +17,15 @@ returns() { printf 'R|%s|%s\n' "$@"; }
 rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
 nodes_of_wave() { rows D | sed -n "s/^$1|//p"; }
 
-# Every node that is to be drained: N|NAME|UID|CORDONED|MARK
+# Every node that is to be drained: N|NAME|UID|CORDONED|MARK|BY WHICH SCRIPT
 read_nodes() {
     line="N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}|{.metadata.annotations.planner/drain}"
+    line="$line|{.metadata.annotations.planner/by}"
     found=$(k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}" 2>&1) || {
         TROUBLE=$(one_line "$found")
         return 1
     }
-    NODES=$(printf '%s\n' "$PLAN" "$found" | awk -F'|' '$1 == "D" { drained[$3] = 1 } $1 == "N" && NF == 5 && $2 in drained')
+    NODES=$(printf '%s\n' "$PLAN" "$found" | awk -F'|' '$1 == "D" { drained[$3] = 1 } $1 == "N" && NF == 6 && $2 in drained')
 }
 
 # A node that is gone is empty.  One that was open is open, or cordoned by such a script.
@@ -147,7 +149,7 @@ read_more() {
 # Cordons a node, and says so on it first, in one change.
 # One that is gone meanwhile is empty.
 cordon() {
-    change="{\"metadata\":{\"annotations\":{\"$MARK\":\"was:open\"}},\"spec\":{\"unschedulable\":true}}"
+    change="{\"metadata\":{\"annotations\":{\"$MARK\":\"was:open\",\"planner/by\":\"$HOLDER\"}},\"spec\":{\"unschedulable\":true}}"
     answer=$(patch node "$1" --type=merge -p "$change" 2>&1) && return 0
     case $answer in
     *"(NotFound)"*) say "$1 is not there any more" ;;
@@ -158,8 +160,8 @@ cordon() {
 cordon_all() {
     found=$(printf '%s\n' "$NODES" "---" "$PLAN" | awk -F'|' '
         $1 == "---" { planned = 1 }
-        $1 == "N" && !planned { cordoned[$2] = $4 == "true" }
-        $1 == "N" && planned && $2 in cordoned && !cordoned[$2] { print $2 }')
+        $1 == "N" && !planned { cordoned[$2] = $4 == "true"; marked[$2] = $5 != "" }
+        $1 == "N" && planned && $2 in cordoned && (!cordoned[$2] || marked[$2]) { print $2 }')
     for node in $found; do cordon "$node"; done
 }
 
@@ -240,6 +242,7 @@ put_back() {
     for node in $open; do
         if read_pods "$node" 2>/dev/null && [ -z "$(assess | sed -n '/^here|/p;/^E|/p')" ]; then
             kept="$kept $node"
+            release_nodes "$node"
             continue
         fi
         patiently unmark "$node" '"spec":{"unschedulable":null},' 2>/dev/null ||
@@ -255,7 +258,7 @@ marked_nodes() {
 }
 
 unmark() {
-    k patch node "$1" --type=merge -p "{$2\"metadata\":{\"annotations\":{\"$MARK\":null}}}" >/dev/null
+    k patch node "$1" --type=merge -p "{$2\"metadata\":{\"annotations\":{\"$MARK\":null,\"planner/by\":null}}}" >/dev/null
 }
 
 check_draining() {
@@ -321,7 +324,7 @@ besides() {
     back=$(printf '%s\n' "$STATE" | grep -c '^back|')
     [ "$back" -eq 0 ] || printf ', but for pods that tolerate that: %s' "$back"
     gone=$(printf '%s\n' "$NODES" "$PLAN" | awk -F'|' '
-        $1 == "N" && NF == 5 { there[$2] = 1 }
+        $1 == "N" && NF == 6 { there[$2] = 1 }
         $1 == "D" && !($3 in there) { print "node " $3 " is not there any more" }')
     [ -z "$gone" ] || printf '; %s' "$(first_of "$gone" node)"
 }
@@ -340,6 +343,7 @@ main() {
     wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
     [ -z "$wrong" ] || stop "$(first_of "$wrong" pod); nothing was changed"
     check_nodes_to_drain
+    refuse_if_held "$(printf '%s\n' "$NODES" | awk -F'|' 'NF { print "node " $2 "|" $6 }')"
     check_budgets
     [ -n "$(printf '%s\n' "$NODES" | awk -F'|' '$5 != ""')" ] || check_fresh
     if [ -n "$DRY_RUN" ]; then

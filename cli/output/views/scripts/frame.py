@@ -18,6 +18,7 @@ _HELP = """\
 #   sh SCRIPT --dry-run   looks at everything, asks the API server about every change, and makes none
 #   sh SCRIPT             makes the changes; interrupted, it puts back what has to be put back
 #   sh SCRIPT             once more: goes on where the cluster is
+#   sh SCRIPT --take-over also puts back what a script on another host has left, which is not at work any more
 #
 # Before it changes anything it looks whether this is the cluster of the plan, whether its objects are as
 # they were, and whether this user may do all that is to be done.
@@ -53,7 +54,7 @@ def script(
     yield "plan() {"
     yield from (f"    {line}" if line else "" for line in rows)
     yield "}"
-    for part in ("frame", "ending", *frame.parts):
+    for part in ("frame", "holders", "ending", *frame.parts):
         yield ""
         yield from files(__package__).joinpath(f"{part}.sh").read_text().splitlines()
     yield ""

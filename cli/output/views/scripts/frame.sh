@@ -2,7 +2,7 @@
 
 KUBECTL=${KUBECTL:-kubectl}
 TIMEOUT=${TIMEOUT:-600}
-DRY_RUN=''
+DRY_RUN='' TAKE_OVER=''
 
 say() { printf '%s\n' "$*"; }
 complain() { printf '%s\n' "$*" >&2; }
@@ -46,11 +46,12 @@ options() {
     for word; do
         case $word in
         --dry-run) DRY_RUN=yes ;;
+        --take-over) TAKE_OVER=yes ;;
         -h | --help)
             usage
             exit 0
             ;;
-        *) refuse "$word: only --dry-run and --help are understood" ;;
+        *) refuse "$word: only --dry-run, --take-over and --help are understood" ;;
         esac
     done
 }

@@ -455,10 +455,10 @@ goes_on() {
 take_over() {
     take_everything
     [ -z "$DRY_RUN" ] || PINNED='' CORDONED=''
-    while IFS='|' read -r namespace owner pod; do
+    while IFS='|' read -r namespace owner pod _; do
         [ -n "$pod" ] || continue
-        if goes_on "$namespace/$pod" "$owner"; then
-            : # it stays on the list of what is put back at the end
+        if goes_on "$namespace/$pod" "$owner"; then # it stays on the list of what is put back at the end
+            [ -n "$DRY_RUN" ] || patiently take_mark "$owner" -n "$namespace" || stop "$owner in $namespace could not be marked"
         elif [ -n "$DRY_RUN" ]; then
             say "$namespace: $owner is still pinned by another script; that would be put back"
         else
@@ -473,7 +473,11 @@ END
         while read -r cordon; do named_nodes "$cordon"; done | tr '\n' ',')
     while IFS='|' read -r node _; do
         if [ -z "$node" ]; then continue; fi
-        case ",$wanted" in *",$node,"*) continue ;; esac # this plan goes on with such a move
+        case ",$wanted" in *",$node,"*) # this plan goes on with such a move
+            [ -n "$DRY_RUN" ] || patiently take_mark node "$node" || stop "$node could not be marked"
+            continue
+            ;;
+        esac
         if [ -n "$DRY_RUN" ]; then
             say "$node is still cordoned by another script; that would be put back"
         else
@@ -530,6 +534,7 @@ main() {
     TROUBLE='' TOLD_WAVE=0
     read_sets
     look_twice || refuse "the pods cannot be read: $TROUBLE"
+    check_holders
     guard
     take_over
     look_twice || stop "the pods cannot be read: $TROUBLE"

@@ -225,8 +225,9 @@ take_over() {
     [ -z "$DRY_RUN" ] || PINNED=''
     while IFS='|' read -r namespace controller _; do
         [ -n "$controller" ] || continue
-        if rows O | grep -qF "$namespace|$controller|"; then
-            : # it stays on the list of what is put back at the end
+        if rows O | grep -qF "$namespace|$controller|"; then # it stays on the list of what is put back at the end
+            [ -n "$DRY_RUN" ] || patiently take_mark "$controller" -n "$namespace" ||
+                stop "$controller in $namespace could not be marked"
         elif [ -z "$DRY_RUN" ]; then
             unpin "$namespace" "$controller" || stop "$controller in $namespace is still pinned, and could not be put back"
             let_go_of_waiting "$namespace" "$controller"
@@ -268,6 +269,7 @@ main() {
         exit 0
     fi
     check_rights_to_place
+    check_holders
     guard
     take_over
     read_pods || refuse "the pods cannot be read: $TROUBLE"

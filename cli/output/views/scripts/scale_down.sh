@@ -1,7 +1,7 @@
 # ---- Scaling down: deletion costs first, then the scaling, then the costs come off again --------
 #
 # A pod whose cost was changed has the annotation planner/deletion-cost: `was:` and the cost that it had,
-# so that it can be put back after a KILL.  Costs stay on as long as a controller that was scaled has not taken
+# so that it can be put back after a KILL, and planner/by.  Costs stay on as long as a controller that was scaled has not taken
 # its pods: without them it would take others.
 
 COST=controller.kubernetes.io/pod-deletion-cost
@@ -16,10 +16,10 @@ scale() { printf 'W|%s|%s|%s|%s\n' "$@"; }
 
 rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
 
-# Every pod of the namespaces: P|NAMESPACE|NAME|UID|DELETED|MARK|NODE|GRACE|GRACE OF THE SPEC|FINALIZERS|COST
+# Every pod of the namespaces: P|NAMESPACE|NAME|UID|DELETED|MARK|NODE|GRACE|GRACE OF THE SPEC|FINALIZERS|COST|BY WHICH SCRIPT
 read_pods() {
     line="{.metadata.name}|{.metadata.uid}|{.metadata.deletionTimestamp}|{.metadata.annotations.$MARK}"
-    line="$line|{.spec.nodeName}|$GRACE_FIELDS|{$COST_FIELD}"
+    line="$line|{.spec.nodeName}|$GRACE_FIELDS|{$COST_FIELD}|{.metadata.annotations.planner/by}"
     read=''
     for namespace in $NAMESPACES; do
         found=$(k get pods -n "$namespace" -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
@@ -113,7 +113,7 @@ set_costs() {
     while IFS='|' read -r namespace cost mark pods; do
         # shellcheck disable=SC2086 # the names of pods are words
         if [ -n "$pods" ]; then
-            k annotate --overwrite pod $pods -n "$namespace" "$COST=$cost" "$MARK=$mark" \
+            k annotate --overwrite pod $pods -n "$namespace" "$COST=$cost" "$MARK=$mark" "planner/by=$HOLDER" \
                 ${DRY_RUN:+--dry-run=server} >/dev/null || stop "deletion costs could not be set"
         fi
     done <<END
@@ -147,7 +147,7 @@ restore_costs() {
         [ -n "$pods" ] || continue
         if [ -n "$was" ]; then change="$COST=$was"; else change="$COST-"; fi
         # shellcheck disable=SC2086 # the names of pods are words
-        k annotate --overwrite pod $pods -n "$namespace" "$change" "$MARK-" >/dev/null || return 1
+        k annotate --overwrite pod $pods -n "$namespace" "$change" "$MARK-" planner/by- >/dev/null || return 1
     done <<END
 $found
 END
@@ -231,6 +231,9 @@ main() {
     check_cluster
     check_scaling
     look || refuse "the pods cannot be read: $TROUBLE"
+    refuse_if_held "$(printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
+        $1 == "P" { by[$2 "/" $3] = $12 }
+        $1 == "G" || $1 == "K" { print "pod " $2 "/" $3 "|" by[$2 "/" $3] }')"
     look_at_workloads
     if [ -n "$TO_SCALE" ]; then
         wrong=$(printf '%s\n' "$LOST" "$GONE" | sed '/^$/d; s/$/ is not there any more/')
