@@ -115,6 +115,27 @@ def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
     assert f"stopped: nothing has happened for 75 seconds: {line}; plan again" in words
 
 
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        ("1|||node.kubernetes.io/not-ready", "is not ready"),
+        ("1|||example.com/other node.kubernetes.io/unreachable", "is not ready"),
+        ("gone", "is not there any more"),
+        ("1|true||node.kubernetes.io/unschedulable", ""),
+    ],
+)
+def test_a_replacement_on_a_node_that_is_lost(tmp_path: Path, node: str, told: str) -> None:
+    """It was waited for until the time was over, with no word about its node."""
+    move = "move shop web-1 u1 old ReplicaSet/web n1"
+    pods = row("web-2", "n1", "u2", "False")
+    code, words, _ = run_part(tmp_path, move, "TIMEOUT=20; carry_out", pods, n1=node)
+    line = f"stopped: shop/web-2 does not become ready: its node n1 {told}; plan again: planner again"
+    nothing = "stopped: nothing has happened for 20 seconds: shop/web-2 has to be ready on n1; plan again"
+    assert code == 1
+    assert (line if told else nothing) in words
+    assert ("waiting for 10 s" in words) == (not told)
+
+
 def test_a_look_that_failed_once_is_not_why_nothing_happens(tmp_path: Path) -> None:
     """It was told ten minutes later, as if the API server still did not answer."""
     move = "move shop web-1 u1 old ReplicaSet/web n1"

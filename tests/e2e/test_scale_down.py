@@ -1,5 +1,7 @@
 """`planner scale-down -o script` on a real cluster, from manifests to the end state."""
 
+import json
+import re
 from pathlib import Path
 
 from tests.e2e.control_plane import ControlPlane
@@ -82,6 +84,24 @@ def test_interrupted_in_every_place(live: ControlPlane, tmp_path: Path) -> None:
     assert (per_zone(live, "web"), costs(live), left_behind(live)) == ({"a": 2, "b": 2}, {}, [])
 
 
+def test_another_pod_goes(live: ControlPlane, tmp_path: Path) -> None:
+    """One that is not ready goes before all others; there is nothing to scale again, which is said."""
+    grown(live)
+    script = planned(live, tmp_path, "scale-down", "deployment/web=4")
+    stays = re.findall(r"^ *stays default (\S+) ", script.read_text(), re.MULTILINE)
+    status = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    words = ("-n", "default", "--subresource=status", "-p", json.dumps(status))
+    live.kubectl("patch", "pod", stays[0], *words)
+    ended = carried_out(live, script)
+    why = "the replicas are as many as planned, so there is nothing to scale again"
+    assert ended.returncode == 1
+    assert f"stopped: default/{stays[0]} went instead of another; {why}" in ended.stderr
+    live.at_rest(4)
+    assert left_behind(live) == []
+    ended = live.planner("scale-down", "deployment/web=4")
+    assert ended.stdout.startswith("No pods go")
+
+
 def test_costs_stay_until_the_controller_has_looked_at_them(live: ControlPlane, tmp_path: Path) -> None:
     """They came off although the Deployment was scaled: back at work, the controller took other pods.
 
@@ -98,6 +118,8 @@ def test_costs_stay_until_the_controller_has_looked_at_them(live: ControlPlane, 
             assert {*costs(live).values()} == {"-1"}
         assert strike(live, script, "KILL", 12, "after").returncode == -9
         assert len(costs(live)) == 4
+        again = json.loads(live.planner("scale-down", "deployment/web=4", "-o", "json").stdout)
+        assert sorted(again["best"]["victims"]) == sorted(f"default/{name}" for name in costs(live))
     live.at_rest(4)
     assert per_zone(live, "web") == {"a": 2, "b": 2}
     assert carried_out(live, script).returncode == 0

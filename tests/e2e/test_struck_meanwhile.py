@@ -175,3 +175,16 @@ def test_a_rollout_that_begins_meanwhile(live: ControlPlane, tmp_path: Path) -> 
     (deployment,) = live.get("deployments")
     assert deployment["status"]["updatedReplicas"] == 1
     assert not deployment["spec"].get("paused")
+
+
+def test_the_node_of_a_replacement_is_lost(live: ControlPlane, tmp_path: Path) -> None:
+    """It was waited for until the time was over; now it ends and says why, and goes on when it is back."""
+    lopsided(live, annotations={"stand-in/ready-after": "30"})
+    script = planned(live, tmp_path, "rebalance")
+    taint = "node.kubernetes.io/unreachable:NoSchedule"
+    ended = carried_out_until(live, script, "has landed", lambda: live.kubectl("taint", "node", "b1", taint))
+    assert ended.returncode == 1
+    assert " does not become ready: its node b1 is not ready; plan again: " in ended.stdout
+    live.kubectl("taint", "node", "b1", f"{taint}-")
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr, left_behind(live)) == (0, "", [])

@@ -217,6 +217,17 @@ $awaiting
 END
 }
 
+# A replacement that is bound to a node which is lost since then does not become ready there.
+stop_if_node_is_lost() {
+    landed=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "landed" { print $2 "/" $8 "|" $9 }')
+    [ -n "$landed" ] && nodes=$(read_cordons 2>/dev/null) || return 0
+    lost=$(printf '%s\n' "$nodes" "---" "$landed" | awk -F'|' '
+        $1 == "---" { listed = 1; next }
+        !listed { there[$1] = 1; away[$1] = $5 ~ /node.kubernetes.io.(not-ready|unreachable)/; next }
+        !($2 in there) || away[$2] { print $1 " does not become ready: its node " $2 " is not " (away[$2] ? "ready" : "there any more") }')
+    [ -z "$lost" ] || stop_not_as_planned "$(first_of "$lost" pod)"
+}
+
 # What a condition of an object says: NAMESPACE OBJECT CONDITION
 condition() {
     # shellcheck disable=SC2086 # a kind and a name
@@ -394,6 +405,7 @@ carry_out() {
             if are_ending; then waited=0; fi
             due=$(awaited)
             if is_told_again; then
+                stop_if_node_is_lost
                 tell_idle "$due" move
                 tell_unscheduled 'waiting: '
             fi

@@ -153,13 +153,20 @@ $found
 END
 }
 
+# Planned again, no pod would go: there are as many replicas as were asked for.
+stop_for_lost() {
+    complain "stopped: $(first_of "$LOST" pod) went instead of another; the replicas are as many as planned, so there is" \
+        "nothing to scale again: planner check${CONTEXT:+ --context=$CONTEXT} says how those that stay are spread"
+    exit 1
+}
+
 await() {
     waited=0 still=''
     while :; do
         if look; then
-            [ -z "$LOST" ] || stop "$(first_of "$LOST" pod) went instead of another"
             if read_workloads; then
                 stop_if_scaled_again
+                [ -z "$LOST" ] || stop_for_lost
                 [ "$GOING" -gt 0 ] || return 0
             fi
             [ "$GOING" = "$still" ] || waited=0
