@@ -58,3 +58,10 @@ def test_nodes_that_stay_cordoned_are_not_said_to_be_open(tmp_path: Path, nodes:
     """First they were said to be open again; where they could not be read the shell ended with an error."""
     told = f"still cordoned: {which}; start this again, or kubectl uncordon them\n"
     assert run_part(tmp_path, "CLOSED=yes; put_back_more", nodes=nodes) == (0, told)
+
+
+def test_nodes_that_another_script_has_taken_over_are_left_to_it(tmp_path: Path) -> None:
+    """They were opened under it, and it ended; no patch is made, which would fail here."""
+    nodes = f"{_MARKED}\nnode n1|7@elsewhere 2026-01-02T03:04:05Z a.sh"
+    told = "the nodes that were to go are open again, but for those that another script has taken over: n1\n"
+    assert run_part(tmp_path, "CLOSED=yes; put_back_more", nodes=nodes) == (0, told)

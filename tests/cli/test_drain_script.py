@@ -182,3 +182,11 @@ def test_rights_are_those_over_the_controllers_that_there_are(planner: Planner, 
         "statefulsets.apps",
         "statefulsets.apps.kruise.io",
     ]
+
+
+@pytest.mark.parametrize("holder", ["", "7@elsewhere 2026-01-02T03:04:05Z a.sh"])
+def test_a_node_that_another_script_has_taken_over_is_left_to_it(tmp_path: Path, holder: str) -> None:
+    """It was opened, or said to be this one's, when this one ended."""
+    _, words, calls = run_part(tmp_path, "put_back", nodes=f"{_CORDONED}{holder}")
+    assert ("uncordon old" in words) == (not holder)
+    assert any("annotate node old planner/by-" in call for call in calls) == (not holder)

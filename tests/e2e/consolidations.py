@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +74,21 @@ def thirty_nodes(live: ControlPlane) -> int:
 def _typed(number: int) -> Manifest:
     kind, cpu = ("large", "8") if number % 5 == 0 else ("small", "4")
     return node(f"n{number}", zone="abc"[number % 3], cpu=cpu, labels={TYPE: kind})
+
+
+def old_pool(live: ControlPlane) -> Sequence[str]:
+    """545 nodes, 30 of them of an old pool, and 540 pods; the apps, every second one with a constraint.
+
+    More nodes are kept than are cordoned for a replacement: replacements land where the scheduler likes.
+    """
+    old = {"pool": "old"}
+    live.create(*(node(f"n{n:03}", zone="abc"[n % 3], labels=old if n < 30 else {}) for n in range(545)))
+    apps = [f"app{number}" for number in range(30)]
+    for number, app in enumerate(apps):
+        live.create(workload(app, 18, *((spread(app),) if number % 2 else ()), cpu="1900m"))
+        live.create(budget(app, maxUnavailable=1))
+    live.at_rest(540, seconds=180)
+    return apps
 
 
 def agent() -> Manifest:

@@ -15,6 +15,7 @@ from tests.e2e.consolidations import (
     delete_nodes,
     finish,
     half_empty,
+    old_pool,
     per_domain,
     price_list,
     skew,
@@ -96,13 +97,7 @@ def test_replacements_land_where_the_scheduler_likes_on_a_large_cluster(
     live: ControlPlane, tmp_path: Path
 ) -> None:
     """More nodes are kept than are cordoned for a replacement: none is led anywhere, and all find a node."""
-    old = {"pool": "old"}
-    live.create(*(node(f"n{n:03}", zone="abc"[n % 3], labels=old if n < 30 else {}) for n in range(545)))
-    apps = [f"app{number}" for number in range(30)]
-    for number, app in enumerate(apps):
-        live.create(workload(app, 18, *((spread(app),) if number % 2 else ()), cpu="1900m"))
-        live.create(budget(app, maxUnavailable=1))
-    live.at_rest(540, seconds=180)
+    apps = old_pool(live)
     plan = consolidation(live, tmp_path, "--nodes", "pool=old")
     assert len(plan.document["removed"]) == 30
     assert {step["landing"] for step in plan.document["steps"]} == {"filters"}

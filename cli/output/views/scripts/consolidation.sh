@@ -57,13 +57,17 @@ left_marked() {
 }
 
 # Opens the nodes of the plan that such a script has cordoned, and those that others left; true when all
-# are open: LETTERS
+# are open but for those that another script has taken over: LETTERS
 open_going() {
     rest=' some, which cannot be read now'
-    known=$(read_going) || return 1 # left_marked needs it, too
-    rest=''
+    known=$(read_going) && held=$(read_held_nodes) || return 1 # left_marked needs what is known, too
+    rest='' others=''
     for node in $(planned_nodes "$1") $(left_marked); do
         printf '%s\n' "$known" | grep -q "^$node|.*|yes\$" || continue
+        ! is_at_work "$(printf '%s\n' "$held" | sed -n "s/^node $node|//p")" || {
+            others="$others $node"
+            continue
+        }
         k patch node "$node" --type=merge \
             -p '{"metadata":{"annotations":{"planner/going":null,"planner/by":null}},"spec":{"unschedulable":null}}' >/dev/null ||
             rest="$rest $node"
@@ -74,7 +78,7 @@ open_going() {
 put_back_more() {
     [ -n "$CLOSED" ] || return 0
     if patiently open_going GC 2>/dev/null; then
-        complain "the nodes that were to go are open again"
+        complain "the nodes that were to go are open again${others:+, but for those that another script has taken over:$others}"
     else
         complain "still cordoned:$rest; start this again, or kubectl uncordon them"
     fi

@@ -253,8 +253,12 @@ put_back() {
     exit "$code"
 }
 
+# Nodes that this script has cordoned, or a killed one, and that no other one has taken over.
 marked_nodes() {
-    read_nodes && printf '%s\n' "$NODES" | awk -F'|' '$5 != "" { print $2 }'
+    read_nodes || return 1
+    printf '%s\n' "$NODES" | awk -F'|' '$5 != "" { print $2 "|" $6 }' | while IFS='|' read -r node holder; do
+        is_at_work "$holder" || echo "$node"
+    done
 }
 
 unmark() {
