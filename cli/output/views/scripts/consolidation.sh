@@ -60,7 +60,8 @@ left_marked() {
 # are open but for those that another script has taken over: LETTERS
 open_going() {
     rest=' some, which cannot be read now'
-    known=$(read_going) && held=$(read_held_nodes) || return 1 # left_marked needs what is known, too
+    known=$(read_going) || return 1 # left_marked needs it, too
+    held=$(read_held_nodes) || return 1
     rest='' others=''
     for node in $(planned_nodes "$1") $(left_marked); do
         printf '%s\n' "$known" | grep -q "^$node|.*|yes\$" || continue

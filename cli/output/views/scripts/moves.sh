@@ -220,7 +220,8 @@ END
 # A replacement that is bound to a node which is lost since then does not become ready there.
 stop_if_node_is_lost() {
     landed=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "landed" { print $2 "/" $8 "|" $9 }')
-    [ -n "$landed" ] && nodes=$(read_cordons 2>/dev/null) || return 0
+    [ -n "$landed" ] || return 0
+    nodes=$(read_cordons 2>/dev/null) || return 0
     lost=$(printf '%s\n' "$nodes" "---" "$landed" | awk -F'|' '
         $1 == "---" { listed = 1; next }
         !listed { there[$1] = 1; away[$1] = $5 ~ /node.kubernetes.io.(not-ready|unreachable)/; next }
