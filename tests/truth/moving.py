@@ -48,7 +48,10 @@ class Moving:
     def __init__(
         self, tiny: TinyCluster, *, away: bool = True, soft: bool = False, limit: int = LIMIT
     ) -> None:
-        """With `away` nothing may be worse while a pod has left and not yet landed, either."""
+        """With `away` nothing may be worse while a pod has left and not yet landed, either.
+
+        Nor may a pod then be without the peers that its affinity requires.
+        """
         self._tiny = tiny
         self._away = away
         self._wishes = [row.excess for row in tiny.rows if soft and not row.hard]
@@ -78,30 +81,31 @@ class Moving:
 
     def next(self, state: State) -> Iterator[tuple[int, int, int, State]]:
         """Kind, source, target and what comes of it, for every single move that is allowed."""
-        tiny, before, lacking = self._tiny, self.excess(state), None
+        tiny, before = self._tiny, self.excess(state)
+        lacking = tiny.lacking(state) if tiny.affinity_peers else frozenset()
         for kind in self._movable:
             for source in range(len(tiny.nodes)):
                 if not tiny.count(state, kind, source):
                     continue
                 gone = state - tiny.delta[kind][source]
-                if self._away and self._worse(gone, before):
+                if self._away and (self._worse(gone, before) or self._lacks_more(gone, lacking)):
                     continue
                 targets = tiny.feasible(gone, kind) & ~(1 << source)
                 for target in range(len(tiny.nodes)):
                     if not targets >> target & 1:
                         continue
                     after = gone + tiny.delta[kind][target]
-                    if self._worse(after, before):
+                    if self._worse(after, before) or self._lacks_more(after, lacking):
                         continue
-                    if tiny.affinity_peers:
-                        lacking = tiny.lacking(state) if lacking is None else lacking
-                        if not tiny.lacking(after) <= lacking:
-                            continue
                     yield kind, source, target, after
 
     def _worse(self, state: State, before: tuple[int, ...]) -> bool:
         """Whether some hard constraint has more too much than before."""
         return any(one > other for one, other in zip(self.excess(state), before, strict=True))
+
+    def _lacks_more(self, state: State, before: frozenset[tuple[int, int]]) -> bool:
+        """Whether some pod is without peers that it needs, and was not before."""
+        return bool(self._tiny.affinity_peers) and not self._tiny.lacking(state) <= before
 
     def run(self) -> Moved:
         """Level by level until nothing is too much, or nothing is new."""
