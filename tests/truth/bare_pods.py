@@ -18,7 +18,12 @@ def named_after(pods: Iterable[Object], objects: Iterable[Object]) -> dict[str, 
     for pod in pods:
         labels = {k: v for k, v in (pod["metadata"].get("labels") or {}).items() if k in selected}
         spec = {k: v for k, v in pod["spec"].items() if k not in _NOT_OF_PLACES}
-        volumes = [item for item in pod["spec"].get("volumes") or () if not ANYWHERE & item.keys()]
+        volumes = [
+            # The claim of an ephemeral volume is named after its pod.
+            {**item, "of": bare_key(pod)} if "ephemeral" in item and controller(pod) is None else item
+            for item in pod["spec"].get("volumes") or ()
+            if not ANYWHERE & item.keys()
+        ]
         key = spelled([pod["metadata"]["namespace"], labels, spec, volumes, is_live(pod), controller(pod)])
         found[bare_key(pod)] = first.setdefault(key, pod["metadata"]["name"])
     return found

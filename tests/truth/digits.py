@@ -181,7 +181,8 @@ class Digits:
                 for key, value in pod["metadata"].items()
                 if key not in ("name", "uid", "creationTimestamp")
             }
-            groups.setdefault(manifests.spelled([spec, meta, self._may_move(pod)]), []).append(pod)
+            alike = self._alike[manifests.bare_key(pod)]
+            groups.setdefault(manifests.spelled([spec, meta, self._may_move(pod), alike]), []).append(pod)
         return [self._kind(pods) for pods in groups.values()]
 
     def _kind(self, pods: list[Object]) -> Kind:

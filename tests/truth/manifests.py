@@ -35,7 +35,7 @@ ANYWHERE = {"emptyDir", "hostPath"}
 
 def complete(objects: Iterable[Object]) -> list[Object]:
     """The same objects with what the API server would have filled in: namespaces, labels, specs."""
-    return [_complete(item) for item in objects]
+    return [_complete(item) if item["kind"] != "KubeSchedulerConfiguration" else item for item in objects]
 
 
 def _complete(item: Object) -> Object:

@@ -109,9 +109,11 @@ class _Configuration:
     def _fit(self) -> Object:
         found: Object = {}
         if self._likely(0.6):
-            found[self._one("ignoredResources", "ignoredResources", "ignoredResourceGroups")] = self._one(
-                [GPU], [GPU], [GPU.partition("/")[0]], ["cpu"], ["memory", "pods"]
-            )
+            group = GPU.partition("/")[0]
+            if self._likely(1 / 3):
+                found["ignoredResourceGroups"] = self._one([group], ["other.example"])
+            else:
+                found["ignoredResources"] = self._one([GPU], [GPU], [group], ["cpu"], ["memory", "pods"])
         if self._likely(0.5):
             strategy: Object = {
                 "type": self._one("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")

@@ -120,8 +120,8 @@ class Turns:
             if item["metadata"].get("namespace", "default") == space and selector.items() <= labels.items():
                 wanted |= selector
         owner = manifests.controller(pod)
-        for item in self.objects if owner else ():
-            if owner and (item["kind"], item["metadata"].get("name")) == (owner["kind"], owner["name"]):
+        for item in self._of(owner["kind"]) if owner else ():
+            if owner and item["metadata"].get("name") == owner["name"]:
                 wanted |= (item["spec"].get("selector") or {}).get("matchLabels") or {}
         return {"matchLabels": wanted} if wanted else None
 
