@@ -55,7 +55,7 @@ EMPTYING_TARGETS = 4
 EMPTYING_CORDONED = 512
 #: Where replacements may land anywhere, and so many nodes in succession find too little room for theirs, the
 #: others stay: those are looked at again where fewer nodes are to go, so that there is more room.
-EMPTYING_CROWDED = 32
+EMPTYING_CROWDED = 256
 #: Up to so many counts of a constraint are followed then.
 OPEN_COUNTS = 256
 #: Nodes are taken away afresh so often while some of them are not emptied.
