@@ -31,6 +31,10 @@ class Page:
         whole = screen.whole or output == Output.WIDE
         return cls(replace(screen, whole=whole), output, verbose)
 
+    def most(self, rows: Sequence[object]) -> int | None:
+        """How many of some rows are shown: a few of very many; None for all."""
+        return MOST_ROWS if len(rows) > MANY_ROWS and not self.all_rows else None
+
     @property
     def for_a_person(self) -> bool:
         """Whether to show how the answer was worked out: at a terminal, or with -v."""

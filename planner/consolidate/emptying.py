@@ -117,7 +117,7 @@ class Emptying:
         best, removed = self._without_moves(layout), layout.removed.copy()
         planned = moves_to(self._problem, self._movable, self._before, layout)
         reasons, too_many = dict[int, StayingNode](), int(removed.sum())
-        for number in range(effort.OPEN_ROUNDS):
+        for number in range(1, effort.OPEN_ROUNDS + 1):
             stays = layout.removed & ~removed
             found = self._planned([move for move in planned if not stays[move.source]], removed)
             worse = self._why_worse(found)
@@ -129,11 +129,12 @@ class Emptying:
                 removed = layout.removed.copy()
                 kept = self._beyond(best.removed, too_many, layout, worse)
             else:
-                kept = self._kept(found, removed, worse) if number < effort.EMPTYING_ROUNDS else {}
-            if not kept or self._meter.over():
+                kept = self._kept(found, removed, worse)
+            reasons |= kept
+            rounds = effort.OPEN_ROUNDS if found.is_open else effort.EMPTYING_ROUNDS
+            if not kept or number >= rounds or self._meter.over():
                 break
             removed[[*kept]] = False
-            reasons |= kept
         given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
         return replace(best, given_back={node: reasons.get(node, StayingNode(UNSAFE)) for node in given_back})
 

@@ -62,6 +62,7 @@ class OpenLandings:
         """Empty nodes, as many at a time as can go; returns those that stay as they are.
 
         Those with pods to which the most nodes are open come first, then those that are first in the order.
+        It ends early where many in succession find too little room.
         """
         evicted, gone = _Evicted(np.zeros(len(self._trial.problem.templates), np.int64), {}), list[int]()
         waiting = [node for node in order if all(map(self._may_land_anywhere, self._pods[node]))]
@@ -78,8 +79,8 @@ class OpenLandings:
                 size //= 2
             else:
                 waiting, crowded = waiting[1:], crowded + (found is not None)
-        self.moves = [self._move(pod, node) for node in gone for pod in self._pods[node]]
-        return [node for node in order if node not in {*gone}]
+        self.moves, emptied = [self._move(pod, node) for node in gone for pod in self._pods[node]], {*gone}
+        return [node for node in order if node not in emptied]
 
     def _may_land_anywhere(self, pod: int) -> bool:
         return self._templates.of(self._trial.template(pod)) is not None

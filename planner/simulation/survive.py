@@ -16,7 +16,7 @@ from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss, is_replica
 from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
-from planner.explain.search import FixSearch
+from planner.explain.search import FixSearch, TestedFix
 from planner.explain.trial_states import TrialStates
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort, ExplainEffort
@@ -178,7 +178,7 @@ def _pending(
 ) -> Iterator[LostPending]:
     """Pods that find no node, pods alike together, with the cheapest change that helps the first of them.
 
-    Not a new node in the domain that is `unreachable`.  Of very many kinds the largest have one.
+    No new node in the domain that is `unreachable`.  Of very many kinds the largest are explained.
     """
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
@@ -188,8 +188,9 @@ def _pending(
         first, sought = pods[0], template in explained
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        search = FixSearch(case, states=states, best_only=True, lost=unreachable)
-        found = search.run().fixes if sought else ()
+        found: Sequence[TestedFix] = ()
+        if sought:
+            found = FixSearch(case, states=states, best_only=True, lost=unreachable).run().fixes
         yield LostPending(
             namespace=namespace,
             workload=workload,

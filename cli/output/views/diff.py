@@ -16,7 +16,7 @@ from cli.output.blocks import (
     section,
 )
 from cli.output.forms.spreads import by_weight
-from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted
+from cli.output.page import Page, counted
 from cli.output.views.names import pod_line, workload_line
 from cli.output.views.spread import row_after
 from planner.documents.diff import Diff, MovedPod, WorkloadChange
@@ -86,13 +86,13 @@ def _nodes(document: Diff, page: Page) -> Iterator[Sentence]:
 def _pending(document: Diff, page: Page) -> Table:
     rows = [[*row.pod.split("/", 1), row.workload, row.was or "<none>"] for row in document.pending]
     heads = ("NAMESPACE", "NAME", "WORKLOAD", "WAS ON")
-    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page))
+    return Table(heads, rows_of(rows), noun="pod", most=page.most(rows))
 
 
 def _moved(moved: Sequence[MovedPod], page: Page) -> Table:
     rows = [[*row.pod.split("/", 1), row.source, row.node, _name(row.replacement)] for row in moved]
     heads = ("NAMESPACE", "NAME", "FROM", "TO", "NOW CALLED")
-    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page))
+    return Table(heads, rows_of(rows), noun="pod", most=page.most(rows))
 
 
 def _name(pod: str | None) -> str:
@@ -113,15 +113,10 @@ def _workloads(found: Sequence[WorkloadChange], page: Page) -> Table:
         for row in found
     ]
     heads = ("NAMESPACE", "WORKLOAD", "ON NODES", "WAITING")
-    return Table(heads, rows_of(rows), noun="workload", most=_most(rows, page))
+    return Table(heads, rows_of(rows), noun="workload", most=page.most(rows))
 
 
 def _placed(document: Diff, page: Page) -> Table:
     rows = [[*row.pod.split("/", 1), row.workload, row.node] for row in document.placed]
     heads = ("NAMESPACE", "NAME", "WORKLOAD", "NODE")
-    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page))
-
-
-def _most(rows: Sequence[object], page: Page) -> int | None:
-    """Long lists are folded to fewer rows than those that are just too long."""
-    return MOST_ROWS if len(rows) > MANY_ROWS and not page.all_rows else None
+    return Table(heads, rows_of(rows), noun="pod", most=page.most(rows))

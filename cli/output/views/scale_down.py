@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cli.output.blocks import Block, Section, SpreadBlock, SpreadRow, Table, VerdictBlock, rows_of, section
 from cli.output.forms.spreads import too_many
-from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted
+from cli.output.page import Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.spread import row_now
 from cli.output.views.stages import in_words, stages
@@ -32,8 +32,7 @@ def _victims(document: ScaleDown, page: Page) -> Table:
     ours, theirs = set(document.best.victims), set(document.controller.victims)
     either = list(dict.fromkeys((*document.best.victims, *document.controller.victims)))
     rows = [[*pod.split("/", 1), _goes(pod in theirs), _goes(pod in ours)] for pod in either]
-    most = MOST_ROWS if len(rows) > MANY_ROWS and not page.all_rows else None
-    return Table(("NAMESPACE", "NAME", "CONTROLLER", "BEST"), rows_of(rows), noun="pod", most=most)
+    return Table(("NAMESPACE", "NAME", "CONTROLLER", "BEST"), rows_of(rows), noun="pod", most=page.most(rows))
 
 
 def _goes(going: bool) -> str:

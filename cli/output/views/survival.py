@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
-from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted, some
+from cli.output.page import Page, counted, some
 from cli.output.views.explanation import consequences
 from cli.output.views.names import workload_line
 from cli.output.views.spread import short_key
@@ -25,7 +25,7 @@ def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]
         rows = [_row(loss, row) for loss in survey.domains for row in _shown(loss, page)]
         heads = ("WITHOUT", "NAMESPACE", "WORKLOAD", "REPLICAS", "LOST", "REPLACED", "PENDING")
         title = f"Losing each {short_key(survey.topology_key)}"
-        yield section(title, Table(heads, rows_of(rows), noun="row", most=_most(rows, page)))
+        yield section(title, Table(heads, rows_of(rows), noun="row", most=page.most(rows)))
         yield section("", *_failing(survey))
         yield from _pending(survey, page)
         yield section("As long as the nodes stay", *_meanwhile(survey, page))
@@ -69,17 +69,12 @@ def _failing(survey: Survival) -> Iterator[Block]:
 def _pending(survey: Survival, page: Page) -> Iterator[Section]:
     """Pods that stay pending without the nodes of a domain; of very many kinds those that are the most."""
     found = _alike((loss.domain, left) for loss in survey.domains for left in loss.pending)
-    most = _most(found, page)
+    most = page.most(found)
     shown = _largest_first(found, most)[:most]
     for domains, left in shown:
         yield section("", *_left(f"Without {_either(domains)}", left, once=len(domains) == 1))
     if more := len(found) - len(shown):
         yield section("", Sentence(f"and {counted(more, 'kind')} of pods more (-v shows all)"))
-
-
-def _most(rows: Sequence[object], page: Page) -> int | None:
-    """How many of some rows are shown; None for all."""
-    return MOST_ROWS if len(rows) > MANY_ROWS and not page.all_rows else None
 
 
 def _largest_first(found: _Alike, most: int | None) -> _Alike:
@@ -90,7 +85,7 @@ def _largest_first(found: _Alike, most: int | None) -> _Alike:
 def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     """The pods that wait while the nodes of a lost domain are there; below it what the scheduler says."""
     found = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
-    most = _most(found, page)
+    most = page.most(found)
     waiting = _largest_first(found, most)
     rows: list[list[Words]] = [
         [

@@ -16,12 +16,10 @@ from tests.builders import (
     node,
     pod,
     profile,
-    scaled,
     scheduler,
     spread,
     storage_class,
     term,
-    tolerate,
     volume,
     workload,
 )
@@ -81,30 +79,6 @@ def test_daemon_pods_take_their_share_of_a_new_node() -> None:
     daemon = pod("agent", on="a", cpu="1", owner="DaemonSet/agent")
     found = only(node("a", cpu="4"), daemon, pod("new", cpu="4"))
     assert "one more node like a, with 5 cpu" in summaries(found)
-
-
-@pytest.mark.parametrize(
-    ("daemon", "told"),
-    [
-        ({}, "one more node like a, without taint gpu, with 5 cpu"),
-        ({"node_selector": {"gpu": "yes"}}, "one more node like a, without taint gpu"),
-        ({"tolerations": [tolerate("gpu")]}, "one more node like a, without taint gpu, with 5 cpu"),
-    ],
-)
-def test_daemon_pods_come_that_the_node_it_is_like_has_not(daemon: dict[str, Any], told: str) -> None:
-    """What went wrong: a taint, or no room, kept them from that node, and so they were forgotten."""
-    agent = scaled("DaemonSet", "agent", 1, cpu="500m", **daemon)
-    full = pod("full", on="a", cpu="4", tolerations=[tolerate("gpu")])
-    found = explain(cluster(node("a", taints=["gpu:NoSchedule"]), full, agent, pod("new", cpu="4"))).items
-    assert told in summaries(next(item for item in found if item.pod == "default/new"))
-
-
-@pytest.mark.parametrize(("cpu", "helps"), [("4", False), ("3500m", True)])
-def test_daemon_pods_come_to_a_node_without_its_taint(cpu: str, helps: bool) -> None:
-    """What went wrong: with the taint gone there was room for the pod and none for those of DaemonSets."""
-    agent = scaled("DaemonSet", "agent", 1, cpu="500m")
-    found = only(node("a", taints=["gpu:NoSchedule"]), agent, pod("new", cpu=cpu))
-    assert ("take gpu:NoSchedule off node a" in summaries(found)) == helps
 
 
 def test_two_changes_where_one_is_not_enough() -> None:

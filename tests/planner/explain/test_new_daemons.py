@@ -6,6 +6,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from models import Cluster
 from models.controllers.reconcile import reconcile
 from models.objects.node import Node
@@ -13,6 +15,7 @@ from planner import explain, simulate
 from planner.documents.explanation import Fix
 from tests import seeds
 from tests.builders import Object, cluster, node, pod, scaled, tolerate
+from tests.planner.explain.asking import only, summaries
 
 _OF_NODES = {"AddNode", "RemoveTaint", "LabelNode"}
 
@@ -34,6 +37,30 @@ def test_a_fix_of_nodes_leaves_room_for_daemon_pods() -> None:
                 assert decision.node, f"seed {seed}: {[change.summary for change in fix.changes]}"
                 tried += 1
     assert tried
+
+
+@pytest.mark.parametrize(
+    ("daemon", "told"),
+    [
+        ({}, "one more node like a, without taint gpu, with 5 cpu"),
+        ({"node_selector": {"gpu": "yes"}}, "one more node like a, without taint gpu"),
+        ({"tolerations": [tolerate("gpu")]}, "one more node like a, without taint gpu, with 5 cpu"),
+    ],
+)
+def test_daemon_pods_come_that_the_node_it_is_like_has_not(daemon: dict[str, Any], told: str) -> None:
+    """What went wrong: a taint, or no room, kept them from that node, and so they were forgotten."""
+    agent = scaled("DaemonSet", "agent", 1, cpu="500m", **daemon)
+    full = pod("full", on="a", cpu="4", tolerations=[tolerate("gpu")])
+    found = explain(cluster(node("a", taints=["gpu:NoSchedule"]), full, agent, pod("new", cpu="4"))).items
+    assert told in summaries(next(item for item in found if item.pod == "default/new"))
+
+
+@pytest.mark.parametrize(("cpu", "helps"), [("4", False), ("3500m", True)])
+def test_daemon_pods_come_to_a_node_without_its_taint(cpu: str, helps: bool) -> None:
+    """What went wrong: with the taint gone there was room for the pod and none for those of DaemonSets."""
+    agent = scaled("DaemonSet", "agent", 1, cpu="500m")
+    found = only(node("a", taints=["gpu:NoSchedule"]), agent, pod("new", cpu=cpu))
+    assert ("take gpu:NoSchedule off node a" in summaries(found)) == helps
 
 
 def _there(draw: random.Random) -> list[Object]:
