@@ -179,7 +179,8 @@ def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
         wanted = {name for point in points for name in _names(point.enabled)}
         for name in sorted(wanted - known):
             yield f"plugin {name} of profile {profile.scheduler_name} is not modelled"
-        unwanted = {name for point in points for name in _names(point.disabled)}
-        for name in sorted(unwanted - wanted - PLUGINS.keys() - {_EVERYTHING}):
-            hint = f", did you mean {meant(name)}?" if meant(name) else ""
-            yield f"profile {profile.scheduler_name} disables {name}: kube-scheduler has no such plugin{hint}"
+        unwanted = {name for point in points for name in _names(point.disabled)} - {_EVERYTHING}
+        for what, names in (("disables", unwanted), ("configures", _names(profile.plugin_config))):
+            for name in sorted(names - wanted - PLUGINS.keys()):
+                hint = f", did you mean {meant(name)}?" if meant(name) else ""
+                yield f"profile {profile.scheduler_name} {what} {name}: kube-scheduler has no such plugin{hint}"

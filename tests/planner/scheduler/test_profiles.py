@@ -228,6 +228,10 @@ def test_default_constraints_count_the_pods_of_a_group(group: Object, words: Obj
             scheduler(profile(plugins={"filter": {"disabled": named("NodeAffinty")}})),
             "disables NodeAffinty: kube-scheduler has no such plugin, did you mean NodeAffinity?",
         ),
+        (
+            scheduler(profile(pluginConfig=[{"name": "PodTopologySpred", "args": {}}])),
+            "configures PodTopologySpred: kube-scheduler has no such plugin, did you mean PodTopologySpread?",
+        ),
     ],
 )
 def test_what_is_not_modelled_is_said(config: Object, words: str) -> None:
