@@ -183,4 +183,5 @@ def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
         for what, names in (("disables", unwanted), ("configures", _names(profile.plugin_config))):
             for name in sorted(names - wanted - PLUGINS.keys()):
                 hint = f", did you mean {meant(name)}?" if meant(name) else ""
-                yield f"profile {profile.scheduler_name} {what} {name}: kube-scheduler has no such plugin{hint}"
+                does = f"profile {profile.scheduler_name} {what} {name}"
+                yield f"{does}: kube-scheduler has no such plugin{hint}"

@@ -229,7 +229,7 @@ def test_default_constraints_count_the_pods_of_a_group(group: Object, words: Obj
             "disables NodeAffinty: kube-scheduler has no such plugin, did you mean NodeAffinity?",
         ),
         (
-            scheduler(profile(pluginConfig=[{"name": "PodTopologySpred", "args": {}}])),
+            scheduler(profile(PodTopologySpred={})),
             "configures PodTopologySpred: kube-scheduler has no such plugin, did you mean PodTopologySpread?",
         ),
     ],
