@@ -49,10 +49,6 @@ Survive = Annotated[
         "--survive", metavar="KEY", help="Everything still fits when a domain of this label is lost."
     ),
 ]
-MaxMoves = Annotated[
-    int | None,
-    typer.Option("--max-moves", metavar="N", min=0, help="The best use of so many moves."),
-]
 Pin = Annotated[
     bool, typer.Option("--pin", help="Replacements may be pinned to nodes, where evictions do not do.")
 ]
@@ -79,7 +75,8 @@ def consolidate(
     keep: Keep = None,
     reserve: Reserve = "0%",
     survive: Survive = None,
-    max_moves: MaxMoves = None,
+    max_moves: options.MaxMoves = None,
+    max_unavailable: options.MaxUnavailable = 1,
     pin: Pin = False,
     curve: Curve = False,
     time_limit: options.TimeLimit = 60.0,
@@ -99,7 +96,8 @@ def consolidate(
     replacements of the wave have landed, and budgets hold. When a wave has ended no hard constraint is worse
     than with the nodes that go cordoned before; in the end none is worse than now, neither while the empty
     nodes are there, nor when they are deleted. Nodes that no safe wave empties are kept. With --pin
-    replacements are sent to nodes, in fewer waves.
+    replacements are sent to nodes, in fewer waves. With --max-unavailable a wave moves several replicas of a
+    workload, if no hard spread constraint or affinity asks about them.
 
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.
@@ -140,6 +138,7 @@ def consolidate(
             reserve=share(reserve),
             survive=survive,
             max_moves=max_moves,
+            max_unavailable=max_unavailable,
             pins=pin,
             curve=curve,
             time_limit=time_limit,

@@ -11,14 +11,6 @@ Policy = Annotated[
     str | None,
     typer.Option("--policy", metavar="FILE", help="A DeschedulerPolicy: what it protects stays."),
 ]
-MaxMoves = Annotated[
-    int | None,
-    typer.Option("--max-moves", metavar="N", min=0, help="The best use of so many moves."),
-]
-MaxUnavailable = Annotated[
-    int,
-    typer.Option("--max-unavailable", metavar="N", min=1, help="Replicas of a workload that may be down."),
-]
 EvictOnly = Annotated[
     bool,
     typer.Option("--evict-only", help="Only moves that need no pin: evict, and the scheduler does the rest."),
@@ -65,8 +57,8 @@ def rebalance(
     selector: Selector = None,
     exclude: Exclude = None,
     policy: Policy = None,
-    max_moves: MaxMoves = None,
-    max_unavailable: MaxUnavailable = 1,
+    max_moves: options.MaxMoves = None,
+    max_unavailable: options.MaxUnavailable = 1,
     evict_only: EvictOnly = False,
     jobs: options.Jobs = False,
     may_cordon: MayCordon = False,

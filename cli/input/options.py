@@ -72,6 +72,14 @@ Filename = Annotated[
         "- is standard input. Without it kubectl is asked for the live cluster.",
     ),
 ]
+MaxMoves = Annotated[
+    int | None,
+    typer.Option("--max-moves", metavar="N", min=0, help="The best use of so many moves."),
+]
+MaxUnavailable = Annotated[
+    int,
+    typer.Option("--max-unavailable", metavar="N", min=1, help="Replicas of a workload that may be down."),
+]
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read the folders inside folders too.")]
 Namespace = Annotated[
     str | None,

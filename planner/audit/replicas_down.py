@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +18,32 @@ from planner.problem.problem import Problem
 
 #: Why no more pods of a workload may go.
 DOWN = "of a workload with as many replicas that cannot end as may be down"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaLimit:
+    """How many replicas of a workload may be down; by workload, `down` are so from the start and stay so."""
+
+    most: int = 1
+    down: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, problem: Problem, most: int) -> ReplicaLimit:
+        """The limit with what is down in a cluster."""
+        return cls(most, replicas_down(problem))
+
+    def at_once(self, workload: str) -> int:
+        """How many pods of a workload may be away at once, beside those that are down from the start."""
+        return max(1, self.most - self.down.get(workload, 0))
+
+    def kept_up(self, problem: Problem) -> dict[int, str]:
+        """The pods of workloads of which so many are down already, with that as the reason why they stay."""
+        full = {name for name, pods in self.down.items() if pods >= self.most}
+        if not full:
+            return {}
+        templates = [number for number, name in enumerate(_workloads(problem)) if name in full]
+        pods = np.flatnonzero(np.isin(problem.template_of, templates)).tolist()
+        return {pod: DOWN for pod in pods if not problem.pods[pod].is_terminating}
 
 
 def replicas_down(problem: Problem) -> Counter[str]:
@@ -30,16 +57,6 @@ def replicas_down(problem: Problem) -> Counter[str]:
         for pod in stuck
         if controllers.is_wanted(pod) and controllers.comes_after_the_end(pod)
     )
-
-
-def kept_up(problem: Problem, down: Mapping[str, int], max_unavailable: int = 1) -> dict[int, str]:
-    """The pods of workloads of which so many are down already, with that as the reason why they stay."""
-    full = {name for name, pods in down.items() if pods >= max_unavailable}
-    if not full:
-        return {}
-    templates = [number for number, name in enumerate(_workloads(problem)) if name in full]
-    pods = np.flatnonzero(np.isin(problem.template_of, templates)).tolist()
-    return {pod: DOWN for pod in pods if not problem.pods[pod].is_terminating}
 
 
 def _workloads(problem: Problem) -> list[str]:

@@ -73,6 +73,7 @@ class CarryingOut:
             fewer.movable,
             fewer.before,
             self.meter,
+            fewer.limit,
             pins=self.pins,
             reserve=reserve,
             losses=self.losses,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,12 +19,13 @@ import numpy as np
 from models import Cluster
 from models.errors import InternalError
 from planner.audit.findings import findings_of
+from planner.audit.replicas_down import ReplicaLimit
 from planner.consolidate.certain_moves import CertainMoves, SafeMove
 from planner.consolidate.layout import Layout, Reserve, moves_to
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.removable import StayingNode
-from planner.consolidate.wave_order import EmptyingOrder
+from planner.consolidate.wave_order import EmptyingOrder, asking_about_each_other
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import NO_PINS, RESTRICTED, Landing, PinPolicy
 from planner.moves.constraint_counts import ConstraintCounts
@@ -88,6 +89,7 @@ class Emptying:
         movable: Movable,
         before: Layout,
         meter: Meter,
+        limit: ReplicaLimit,
         *,
         pins: bool,
         reserve: Reserve | None = None,
@@ -103,6 +105,7 @@ class Emptying:
         self._movable = movable
         self._before = before
         self._meter = meter
+        self._limit = limit
         self._pins = pins
         self._reserve = reserve
         self._losses = losses
@@ -161,13 +164,14 @@ class Emptying:
         for pod in np.flatnonzero(self._movable.weights).tolist():
             if int(self._problem.node_of[pod]) in pods:
                 pods[int(self._problem.node_of[pod])].append(pod)
-        left, moves = self._sequence(trial, planned, removed, pods)
+        left, moves, coupled = self._sequence(trial, planned, removed, pods)
         empty = removed.copy()
         empty[left] = False
         # What comes after the last eviction from a node that goes empties nothing.
         sources = [one.landing.move.source for one in moves]
         needed = max((n for n, source in enumerate(sources, 1) if empty[source]), default=0)
-        waves = EmptyingOrder(trial, Budgets(trial.problem)).of(moves[:needed])
+        order = EmptyingOrder(trial, Budgets(trial.problem), self._limit, coupled)
+        waves = order.of(moves[:needed])
         meanwhile = removed & ~empty if waves else self._problem.nodes.none
         return Emptied(trial, empty, waves, meanwhile=meanwhile)
 
@@ -177,8 +181,8 @@ class Emptying:
         planned: Sequence[Move],
         removed: Mask,
         pods: Mapping[int, Sequence[int]],
-    ) -> tuple[list[int], Sequence[SafeMove]]:
-        """The nodes that are not empty after moves that hold, and these moves.
+    ) -> tuple[list[int], Sequence[SafeMove], Iterable[Sequence[int]]]:
+        """The nodes that are not empty after moves that hold, these moves, and which templates are coupled.
 
         They are as planned, pods of kept nodes first; what is left then leaves one node after the other.
         Where nothing leads replacements they may land anywhere, if nodes can go then.
@@ -192,7 +196,7 @@ class Emptying:
             anywhere = OpenLandings(timeline, removed, filled, self._meter.over)
             left_over = anywhere.run(self._order(filled))
             if anywhere.moves:
-                return left_over, anywhere.moves
+                return left_over, anywhere.moves, anywhere.coupled()
         sequence = CertainMoves(timeline, policy, planned, removed, self._meter.over)
         left = leaving
         if policy.pinnable:
@@ -203,7 +207,7 @@ class Emptying:
         stuck = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
         # Where all pods have left, nothing remains to be done, whatever the clock says.
         stuck = {node: several for node, several in stuck.items() if several}
-        return sequence.run(stuck, self._order(stuck)), sequence.moves
+        return sequence.run(stuck, self._order(stuck)), sequence.moves, asking_about_each_other(trial)
 
     def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
         """What leads replacements: pins, or cordons where few enough nodes are kept."""

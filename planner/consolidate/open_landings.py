@@ -14,7 +14,7 @@ more is too many.  Nodes with pods about which more would have to be known stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +81,13 @@ class OpenLandings:
                 waiting, crowded = waiting[1:], crowded + (found is not None)
         self.moves, emptied = [self._move(pod, node) for node in gone for pod in self._pods[node]], {*gone}
         return [node for node in order if node not in emptied]
+
+    def coupled(self) -> Iterator[Sequence[int]]:
+        """The templates whose pods move one at a time, as what counts them was followed."""
+        templates = {self._trial.template(one.landing.move.pod) for one in self.moves}
+        for spread in (self._templates.open_to(template).spread for template in templates):
+            if spread is not None:
+                yield [*spread.constraint.members]
 
     def _may_land_anywhere(self, pod: int) -> bool:
         return self._templates.of(self._trial.template(pod)) is not None

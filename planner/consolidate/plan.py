@@ -47,6 +47,7 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     reserve: float = 0.0,
     survive: str | None = None,
     max_moves: int | None = None,
+    max_unavailable: int = 1,
     pins: bool = False,
     curve: bool = False,
     time_limit: float = 60.0,
@@ -59,11 +60,12 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     no prices are given, its own are those of the nodes.  `choice` says which nodes are looked at.  `reserve`
     is the part of every resource of the kept nodes that stays free.  With `survive` no more pods than now are
     left without a node when any one domain of that key is lost, and kube-scheduler places the others.
+    At most `max_unavailable` replicas of a workload are down, one where a constraint or affinity counts them.
     By evictions alone, unless `pins` lets replacements be pinned.  `curve` adds what fewer moves achieve.
     """
     refuse_no_nodes(cluster.nodes)
     thousandths = _thousandths(reserve)
-    question = ConsolidationQuestion(cluster, prices, price_label, choice or NodeChoice())
+    question = ConsolidationQuestion(cluster, prices, price_label, choice or NodeChoice(), max_unavailable)
     _check(cluster, question.choice)
     read = None
     if catalogue is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from models import Cluster
 from models.collector import collector_paused
 from models.controllers.daemons import node_meant
-from planner.audit.replicas_down import kept_up, replicas_down
+from planner.audit.replicas_down import ReplicaLimit
 from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.layout import Layout, PlanLimits, SearchTask, first_layout, moves_to
 from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
@@ -36,12 +36,16 @@ from planner.whatif.eviction import without_pods
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationQuestion:
-    """What the user asks about: prices by type and the label that names the type, and the nodes looked at."""
+    """What the user asks about: prices by type and the label that names the type, and the nodes looked at.
+
+    At most `max_unavailable` replicas of a workload may be down.
+    """
 
     cluster: Cluster
     prices: Mapping[str, float | str | Decimal] | None = None
     price_label: str = INSTANCE_TYPE
     choice: NodeChoice = field(default_factory=NodeChoice)
+    max_unavailable: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Setting:
     movable: Movable
     removable: Removable
     prices: NodePrices
+    limit: ReplicaLimit
 
     @classmethod
     def of(cls, question: ConsolidationQuestion, machines: Mapping[str, MachineType]) -> Setting:
@@ -61,11 +66,12 @@ class Setting:
         problem = Problem(with_machines(question.cluster, machines))
         own = {name: machine.price for name, machine in machines.items()}
         prices = NodePrices.of(problem, question.prices, question.price_label, own)
-        staying = kept_up(problem, replicas_down(problem))
+        limit = ReplicaLimit.of(problem, question.max_unavailable)
+        staying = limit.kept_up(problem)
         movable = Movable(problem, protections_of(problem.cluster), Budgets(problem), staying)
         choice = replace(question.choice, machines=frozenset(machines))
         removable = Removable.of(problem, movable, prices.prices, choice)
-        return cls(question, machines, TrialCluster(problem), movable, removable, prices)
+        return cls(question, machines, TrialCluster(problem), movable, removable, prices, limit)
 
     @property
     def problem(self) -> Problem:

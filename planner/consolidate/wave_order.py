@@ -1,58 +1,76 @@
 """A sequence of moves in waves: what may be under way at the same time, whatever finishes first.
 
-Templates whose filters or constraints ask about each other's pods are one group, and so are those of a
-workload.  The moves of a group keep their order, one a wave, so everything but room is as in the sequence.
-Room on a node is only taken, except where a pod leaves a node that is kept: what comes there after that comes
-in a later wave.  So the room that is taken is never more than at some time of the sequence.
+Templates whose filters or constraints ask about each other's pods are coupled.  Their moves keep their order,
+one a wave, so everything but room is as in the sequence.  Of another workload so many move in a wave as may
+be down.  Room on a node is only taken, except where a pod leaves a node that is kept: what comes there after
+that comes in a later wave.  So the room that is taken is never more than at some time of the sequence.
 Where other nodes are cordoned for a move, those that moves of its wave come to stay open: it shares a wave
 only with moves to the same node, or where each node is closed to the pods that come to the other one.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from planner.audit.replicas_down import ReplicaLimit
 from planner.consolidate.certain_moves import SafeMove
 from planner.consolidate.wave_cordons import with_cordons
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import Landing
+from planner.moves.movable import Limit, LimitUse
 from planner.moves.trial_cluster import TrialCluster
 
 
 class EmptyingOrder:
     """Puts sequences of moves of a cluster into waves."""
 
-    def __init__(self, trial: TrialCluster, budgets: Budgets) -> None:
+    def __init__(
+        self,
+        trial: TrialCluster,
+        budgets: Budgets,
+        replicas: ReplicaLimit,
+        coupled: Iterable[Sequence[int]],
+    ) -> None:
+        """Templates that are `coupled` with others, or with themselves, move one at a time."""
         self._trial = trial
         self._budgets = budgets
-        self._group = _groups(trial)
+        self._replicas = replicas
+        several = [*coupled]
+        self._group = _groups(trial, several)
+        #: The groups of which a wave has one move.
+        self._in_turn = {self._group[number] for numbers in several for number in numbers}
 
     def of(self, sequence: Sequence[SafeMove]) -> list[list[Landing]]:
         """The waves; a move that holds only alone has one of its own."""
         waves: list[_Wave] = []
         first = 0
-        last: dict[int, int] = {}
+        #: By group the wave with which a search begins.
+        begin: dict[int, int] = {}
         left: dict[int, int] = {}
-        used = Counter[tuple[int, int]]()
         for one in sequence:
             move = one.landing.move
-            group, asked = self._group[self._trial.template(move.pod)], self._budgets.asked(move.pod)
-            number = len(waves) if one.alone else max(first, last.get(group, 0), left.get(move.target, 0))
-            while any(used[number, budget] >= self._budgets.allowed[budget] for budget in asked) or not (
-                number >= len(waves) or self._share(one, waves[number])
+            group, limits = self._group[self._trial.template(move.pod)], [*self._limits(move.pod)]
+            number = len(waves) if one.alone else max(first, begin.get(group, 0), left.get(move.target, 0))
+            while number < len(waves) and not (
+                waves[number].use.allow(limits) and self._share(one, waves[number])
             ):
                 number += 1
             waves += [_Wave() for _ in range(number + 1 - len(waves))]
             waves[number].add(one, self._trial.template(move.pod))
-            used.update((number, budget) for budget in asked)
-            last[group] = number + 1
+            waves[number].use.use(limits)
+            begin[group] = number + 1 if group in self._in_turn else number
             left[move.source] = max(left.get(move.source, 0), number + 1)
             first = number + 1 if one.alone else first
         return with_cordons(self._trial, [wave.moves for wave in waves])
+
+    def _limits(self, pod: int) -> Iterator[Limit]:
+        """How many pods of its workload and its budgets a wave may move."""
+        workload = self._trial.workloads[self._trial.template(pod)]
+        yield workload, self._replicas.at_once(workload)
+        yield from ((budget, self._budgets.allowed[budget]) for budget in self._budgets.asked(pod))
 
     def _share(self, one: SafeMove, wave: _Wave) -> bool:
         """Whether no move of a wave comes to a node that is cordoned for another one."""
@@ -79,6 +97,7 @@ class _Wave:
     moves: list[SafeMove] = field(default_factory=list)
     targets: set[int] = field(default_factory=set)
     cordoned: dict[int, set[int]] = field(default_factory=dict)
+    use: LimitUse = field(default_factory=LimitUse)
 
     def add(self, one: SafeMove, template: int) -> None:
         """A move of a template more."""
@@ -89,8 +108,8 @@ class _Wave:
             self.cordoned.setdefault(template, set()).add(target)
 
 
-def _groups(trial: TrialCluster) -> list[int]:
-    """For every template the number of its group."""
+def _groups(trial: TrialCluster, coupled: Iterable[Sequence[int]]) -> list[int]:
+    """For every template the number of its group: coupled ones are in one, and those of a workload."""
     parent = list(range(len(trial.problem.templates)))
 
     def root(number: int) -> int:
@@ -99,18 +118,17 @@ def _groups(trial: TrialCluster) -> list[int]:
             number = parent[number]
         return number
 
-    for several in _related(trial):
+    workloads: dict[str, list[int]] = {}
+    for template, workload in enumerate(trial.workloads):
+        workloads.setdefault(workload, []).append(template)
+    for several in (*workloads.values(), *coupled):
         for one, other in pairwise(several):
             parent[root(one)] = root(other)
     return [root(number) for number in parent]
 
 
-def _related(trial: TrialCluster) -> Iterable[Sequence[int]]:
-    """Templates that ask about each other's pods, by spread, by affinity, or as parts of one workload."""
-    workloads: dict[str, list[int]] = {}
-    for template, workload in enumerate(trial.workloads):
-        workloads.setdefault(workload, []).append(template)
-    yield from workloads.values()
+def asking_about_each_other(trial: TrialCluster) -> Iterator[Sequence[int]]:
+    """Templates that ask about each other's pods, or about their own, by spread or by affinity."""
     for found in trial.ledger.constraints:
         if found.hard:
             yield [*found.members, *found.carriers]

@@ -24,7 +24,7 @@ from models.objects.annotations import EXCLUDE
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.workload import Workload
-from planner.audit.replicas_down import kept_up, replicas_down
+from planner.audit.replicas_down import ReplicaLimit
 from planner.audit.spread_counts import Owners
 from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.eviction.budgets import Budgets
@@ -159,11 +159,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         else Meter(time_limit * WORK_PER_SECOND, clock)
     )
     budgets = Budgets(problem)
-    down = replicas_down(problem)
-    staying = {**kept_up(problem, down, max_unavailable), **left_alone}
+    limit = ReplicaLimit.of(problem, max_unavailable)
+    staying = {**limit.kept_up(problem), **left_alone}
     movable = Movable(problem, protections, budgets, staying, jobs=jobs)
     pins = NO_PINS if evict_only else PinPolicy.of(trial, movable.templates, cordon=cordon)
-    rules = WaveRules(budgets, movable.weights, max_unavailable, pins, protections.kinds, down)
+    rules = WaveRules(budgets, movable.weights, limit, pins, protections.kinds)
     most = min((number for number in (max_moves, protections.most) if number is not None), default=None)
     # Waves are planned in steps of fixed size; only the clock ends that early.
     asked = MoveTask(trial, movable, protections, rules, most, meter, Meter(math.inf, whole))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from planner.audit.replicas_down import ReplicaLimit
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import CoupledConstraints, coupled_constraints
 from planner.landing.landing import NO_PINS, Considered, Landing, LandingPreferences, PinPolicy
@@ -31,15 +32,9 @@ class WaveRules:
 
     budgets: Budgets
     weights: Ints
-    max_unavailable: int = 1
+    limit: ReplicaLimit = field(default_factory=ReplicaLimit)
     pin_policy: PinPolicy = NO_PINS
     kinds: frozenset[str] = frozenset(("DoNotSchedule",))
-    #: By workload the replicas that are down from the start; of one with `max_unavailable` no pod moves.
-    down: Mapping[str, int] = field(default_factory=dict)
-
-    def at_once(self, workload: str) -> int:
-        """How many pods of a workload may be away at once, beside those that are down from the start."""
-        return max(1, self.max_unavailable - self.down.get(workload, 0))
 
     @property
     def evict_only(self) -> bool:
@@ -279,9 +274,9 @@ class Candidates:
         """How many pods may be away at once of a pod's workload, budgets and coupled constraints."""
         rules = self.rules
         workload = self.trial.workloads[self.trial.template(move.pod)]
-        yield workload, rules.at_once(workload)
+        yield workload, rules.limit.at_once(workload)
         yield from ((budget, rules.budgets.allowed[budget]) for budget in rules.budgets.asked(move.pod))
-        coupled = effort.COUPLED_IN_A_WAVE if rules.max_unavailable > 1 else 1
+        coupled = effort.COUPLED_IN_A_WAVE if rules.limit.most > 1 else 1
         yield self._coupling(move.pod), coupled
 
     def _coupling(self, pod: int) -> CoupledConstraints:

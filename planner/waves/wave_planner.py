@@ -230,7 +230,8 @@ class WavePlanner:
         is_over: Callable[[], bool] = _never
         while retries.number <= effort.WAVE_PLANS and not is_over():
             timeline = self._timeline(moves)
-            rules = replace(self.rules, max_unavailable=1) if retries.number else self.rules
+            limit = self.rules.limit if retries.number == 0 else replace(self.rules.limit, most=1)
+            rules = replace(self.rules, limit=limit)
             order = CertainFirst(Candidates(timeline, moves, rules, retries.hints()))
             found, is_over = self._filled(timeline, order, moves, is_over), self.meter.over
             if found is None:

@@ -97,6 +97,33 @@ def test_no_pod_goes_whose_replacement_has_no_node_any_more(
     assert calls.count("get nodes") == (1 if told or not held else 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "evicted"),
+    [
+        ("@1", "@1", 2),
+        ("n1,n2", "n1,n2", 2),
+        # Of one controller, which replacement is whose is not known where they may land on different nodes.
+        ("n1,n2", "n1", 1),
+        ("n1 cordon:n2", "n1 cordon:n2", 1),
+        ("n1", "n1 cordon:n2", 1),
+    ],
+)
+def test_replicas_that_may_land_alike_go_side_by_side(
+    tmp_path: Path, first: str, second: str, evicted: int
+) -> None:
+    """Another controller's pod goes in any case."""
+    moves = [
+        f"move shop web-{number} u{number} old ReplicaSet/web {to}"
+        for number, to in ((1, first), (2, second))
+    ]
+    pods = row("web-1", "old", "u1") + row("web-2", "old", "u2")
+    other = "move shop db-1 u3 old ReplicaSet/db n1"
+    pods += row("db-1", "old", "u3").replace("ReplicaSet/web", "ReplicaSet/db")
+    owners = "owner shop ReplicaSet/web u web-1@old web-2@old\nowner shop ReplicaSet/db u db-1@old"
+    _, _, calls = run_part(tmp_path, "\n".join([owners, *moves, other]), _LOOK_AND_ACT, pods)
+    assert len({*re.findall(r"/(web-\d|db-\d)/eviction", calls)}) == evicted + 1
+
+
 @pytest.mark.long
 def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
     """What went wrong: nothing was said for ten minutes; now it is after ten seconds, and every thirty."""

@@ -138,6 +138,12 @@ def consolidation(live: ControlPlane, folder: Path, *words: str) -> Plan:
     return plan
 
 
+def by_wave(plan: Plan) -> list[list[dict[str, Any]]]:
+    """The steps of each wave."""
+    steps = plan.document["steps"]
+    return [[step for step in steps if step["wave"] == wave] for wave in sorted({s["wave"] for s in steps})]
+
+
 def marked(live: ControlPlane) -> set[str]:
     """The nodes that the script has left cordoned and marked."""
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.e2e.consolidations import (
     TYPE,
     assert_emptied,
     at_home,
+    by_wave,
     consolidation,
     delete_nodes,
     finish,
@@ -54,6 +56,25 @@ def test_thirty_nodes_with_prices(live: ControlPlane, tmp_path: Path, words: tup
     assert sum(PRICES[name] for name in types) == pytest.approx(plan.document["cost"]["after"])
     assert max(skew(per_domain(live, app)) for app in ("web", "api", "db")) <= 1
     assert skew(per_domain(live, "web", HOSTNAME)) <= 2
+
+
+def test_several_replicas_of_a_workload_in_a_wave(live: ControlPlane, tmp_path: Path) -> None:
+    """Two waves of three that nothing asks about, which go at the same time; of the others one a wave."""
+    live.create(node("n1", labels={TYPE: "small"}), node("n2", cpu="16", labels={TYPE: "large"}))
+    live.create(workload("web", 6, cpu="500m", nodeSelector={TYPE: "small"}))
+    live.create(workload("api", 2, spread("api"), cpu="500m", nodeSelector={TYPE: "small"}))
+    live.at_rest(8)
+    live.kubectl("label", "node", "n2", f"{TYPE}=small", "--overwrite")
+    plan = consolidation(live, tmp_path, "--nodes", "n1", "--max-unavailable", "3")
+    counted = [Counter(step["pod"].split("/")[1][:3] for step in wave) for wave in by_wave(plan)]
+    assert counted == [{"web": 3, "api": 1}, {"web": 3, "api": 1}]
+    ended = carried_out(live, plan.script)
+    assert_emptied(live, plan, ended)
+    lines = ended.stdout.splitlines()
+    landed = [number for number, line in enumerate(lines) if "/web-" in line and "landed" in line]
+    evicted = [number for number, line in enumerate(lines) if "evicted default/web-" in line]
+    assert evicted[2] < landed[0]
+    delete_nodes(live, plan, 8, ended)
 
 
 def test_any_zone_may_be_lost_afterwards(live: ControlPlane, tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def consolidate_options(chance: random.Random, objects: list[Object]) -> dict[st
         {"pins": True, "reserve": chance.choice((0.1, 0.3, 0.6))},
         {"survive": chance.choice((ZONE, HOST))},
     )
-    return options | chance.choice(limits)
+    options |= chance.choice(limits)
+    return options | ({"max_unavailable": chance.choice((2, 3))} if chance.random() < 0.3 else {})
 
 
 def _machine(chance: random.Random, number: int) -> dict[str, str]:

@@ -97,7 +97,8 @@ def _waves(document: ConsolidationPlan) -> Iterator[Block]:
     if len({step.wave for step in document.steps}) > 1:
         yield Sentence(
             "The nodes that go are cordoned first. A wave waits until the pods of the one before are ready "
-            "again: of no workload it evicts more than one replica, nor more than its budgets allow."
+            "again: of no workload it evicts more replicas than --max-unavailable (1, unless given), nor "
+            "more than its budgets allow."
         )
 
 

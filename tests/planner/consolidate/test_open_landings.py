@@ -13,6 +13,7 @@ import pytest
 from models import Cluster
 from planner import consolidate
 from planner.audit.findings import findings_of
+from planner.audit.replicas_down import ReplicaLimit
 from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.possible_counts import PossibleCounts
 from planner.consolidate.removable import NodeChoice
@@ -155,8 +156,13 @@ def affinities(found: Cluster) -> int:
     return sum(one.plugin == "InterPodAffinity" for one in findings_of(problem, State(problem)))
 
 
-def emptied(found: Cluster, going: Sequence[str]) -> tuple[Problem, list[list[Landing]], list[str]]:
-    """The cluster with nodes cordoned, the waves that empty some of these, and which."""
+def emptied(
+    found: Cluster, going: Sequence[str], most: int = 1
+) -> tuple[Problem, list[list[Landing]], list[str]]:
+    """The cluster with nodes cordoned, the waves that empty some of these, and which.
+
+    At most so many replicas of a workload are down.
+    """
     problem = Problem(cordon(found, *going))
     removed = np.isin(np.array(problem.nodes.names), going)
     kinds = [one.metadata.controller.kind for one in problem.pods if one.metadata.controller]
@@ -169,7 +175,8 @@ def emptied(found: Cluster, going: Sequence[str]) -> tuple[Problem, list[list[La
     landings = OpenLandings(timeline, removed, pods, lambda: False)
     left = landings.run([*pods])
     trial = TrialCluster(problem)
-    waves = EmptyingOrder(trial, Budgets(problem)).of(landings.moves)
+    order = EmptyingOrder(trial, Budgets(problem), ReplicaLimit(most), landings.coupled())
+    waves = order.of(landings.moves)
     return problem, waves, [problem.nodes.names[node] for node in pods if node not in left]
 
 
@@ -199,7 +206,7 @@ def test_whatever_node_is_chosen_each_pod_finds_one_and_no_constraint_is_worse()
         found = drawn(chance)
         names = [one.name for one in found.nodes]
         going = chance.sample(names, chance.randint(1, len(names) - 2))
-        problem, waves, gone = emptied(found, going)
+        problem, waves, gone = emptied(found, going, chance.randint(1, 3))
         if sum(map(len, waves)) > MOST_MOVES:
             continue
         adversary = Adversary(problem, waves)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from planner.audit.replicas_down import ReplicaLimit
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
 from planner.landing.landing import Considered, LandingPreferences, PinPolicy, pinnable
@@ -105,7 +106,7 @@ def test_no_more_of_a_workload_are_away_than_may_be(most: int) -> None:
     problem = Problem(found)
     moves = moves_of(problem, ("w0", "s0", "gap0"), ("w1", "s1", "gap1"))
     costs, policy = np.ones(len(problem.pods), np.int64), PinPolicy(pinnable(problem))
-    rules = WaveRules(Budgets(problem), costs, max_unavailable=most, pin_policy=policy)
+    rules = WaveRules(Budgets(problem), costs, ReplicaLimit(most), policy)
     timeline = EvictionTimeline.of(TrialCluster(problem), moves)
     waves, left = fill_waves(CertainFirst(Candidates(timeline, moves, rules)), moves, lambda: False)
     assert list(left) == []

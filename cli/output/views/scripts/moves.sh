@@ -319,19 +319,29 @@ is_under_way() {
     printf '%s\n' "$STATE" | awk -F'|' -v n="$1" -v o="$2" '$1 == "away" && $2 == n && $6 == o { found = 1 } END { exit !found }'
 }
 
-# Everything that is due in this wave: one move at a time of a controller, others side by side.
+# Whether a move has to wait for others of its controller that are under way.  Pins and cordons lead one
+# replacement at a time, and which replacement is whose is known where all may land on the same nodes.
+# NAMESPACE KIND/NAME TO PIN
+has_to_wait() {
+    case $busy in *"|$1|$2|"*) ;; *) return 1 ;; esac
+    [ -n "$4" ] || printf '%s\n' "$busy" | grep -F "|$1|$2|" | grep -qvxF "|$1|$2|$3|"
+}
+
+# Everything that is due in this wave, side by side as far as it can be.
 act() {
     busy='' NODES=''
-    while IFS='|' read -r state namespace pod _ _ owner _ new _ pin; do
-        case $state in away | landed) busy="$busy $namespace|$owner " ;; esac
+    while IFS='|' read -r state namespace pod _ _ owner to new _ pin; do
+        case $state in away | landed) busy="$busy|$namespace|$owner|$to|$pin
+" ;; esac
         if [ "$state" = away ] && [ -n "$pin" ]; then hold_replacement "$namespace" "$owner" "$pod" "$pin" "$new"; fi
     done <<END
 $STATE
 END
     while IFS='|' read -r state namespace pod uid from owner to _ _ pin; do
         [ "$state" = todo ] || continue
-        case $busy in *" $namespace|$owner "*) continue ;; esac
-        busy="$busy $namespace|$owner "
+        if has_to_wait "$namespace" "$owner" "$to" "$pin"; then continue; fi
+        busy="$busy|$namespace|$owner|$to|$pin
+"
         check_target "$namespace/$pod" "$to" || continue
         if [ -n "$pin" ]; then
             evict "$namespace" "$pod" "$uid" "only ask" || continue
