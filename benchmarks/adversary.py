@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models import Cluster, InputError
 from models.errors import PlannerError
-from planner import rebalance, solve
+from planner import consolidate, rebalance, solve
 from tests.truth import generator, merged, plain, preempting, wide
 from tests.truth.adversary.failures import KINDS, Failure
 from tests.truth.adversary.placements import against_placement
@@ -37,6 +37,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "rebalance --max-unavailable 2": {"max_unavailable": 2},
     "rebalance --may-cordon": {"cordon": True},
     "solve --allow-moves": {"allow_moves": True},
+    "consolidate": {},
+    "consolidate --max-unavailable 3": {"max_unavailable": 3},
+    "consolidate --pin --max-unavailable 2": {"pins": True, "max_unavailable": 2},
 }
 DRAWS = {
     "merged": merged.draw,
@@ -90,7 +93,8 @@ def _question(number: int, options: argparse.Namespace) -> Question:
     chance = random.Random(f"adversary {number}")
     draw = DRAWS[options.draw or chance.choice(("mixed", "plain", "wide", "wide"))]
     variant = options.variant or chance.choice(sorted(VARIANTS))
-    return Question(draw(number, variant if variant.startswith("solve") else "rebalance"), variant)
+    command = variant.partition(" ")[0] if variant.startswith("consolidate") else "rebalance"
+    return Question(draw(number, variant if variant.startswith("solve") else command), variant)
 
 
 def answer(question: Question, time_limit: float) -> tuple[int, Verdict]:
@@ -101,7 +105,8 @@ def answer(question: Question, time_limit: float) -> tuple[int, Verdict]:
             placed = solve(Cluster.from_objects(objects), time_limit=time_limit, **options)
             evictions = sum(step.action == "evict" for step in placed.steps)
             return evictions, Verdict(against_placement(objects, placed) if evictions else [])
-        plan = rebalance(Cluster.from_objects(objects), time_limit=time_limit, **options)
+        command = consolidate if question.variant.startswith("consolidate") else rebalance
+        plan = command(Cluster.from_objects(objects), time_limit=time_limit, **options)
     except InputError:
         return 0, Verdict([])
     except (PlannerError, LookupError, ValueError, ArithmeticError, AssertionError) as error:

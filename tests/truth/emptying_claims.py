@@ -32,16 +32,17 @@ _UNSEARCHED = frozenset(("catalogue",))
 def judge_consolidate(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     """Waves that do not hold, and cheaper nodes, or fewer moves, than are said to be possible."""
     found.complete = _UNSEARCHED.isdisjoint(case.options)
-    yield from _judged(case, time_limit, found)
+    yield from _judged(case, time_limit, found, knows_all=True)
 
 
 def judge_replayed(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     """The same where the search does not know all rules: only the waves are looked at."""
     found.complete = False
-    yield from _judged(case, time_limit, found)
+    yield from _judged(case, time_limit, found, knows_all=False)
 
 
-def _judged(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+def _judged(case: Case, time_limit: float, found: Judgement, *, knows_all: bool) -> Iterator[Finding]:
+    """With `knows_all` the search knows all rules of the case."""
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
     plan = consolidate(cluster, time_limit=time_limit, **case.options)
@@ -51,7 +52,8 @@ def _judged(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding
         if (failed := failure_with(cluster, plan, case.options, seed)) is not None:
             yield Finding("invalid", f"seed {seed}: {failed}")
             return
-    if "catalogue" in case.options and "survive" not in case.options and not leave_filters_out(case.objects):
+    by_machines = "catalogue" in case.options and "survive" not in case.options
+    if knows_all and by_machines and not leave_filters_out(case.objects):
         yield from refuted_by_machines(case, cluster, plan, _prices(case) or {})
     if found.complete:
         started = time.perf_counter()

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import pytest
 
 from models import Cluster, InputError
-from planner import rebalance
+from planner import consolidate, rebalance
+from planner.consolidate.removable import NodeChoice
+from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import Balance, MovePlan, MoveStep
 from planner.documents.plan import Verdicts
 from tests import seeds
@@ -242,14 +244,43 @@ def test_every_kind_is_planted() -> None:
     assert set(KINDS) - _PLANTED == {"crash"}
 
 
-def test_fresh_plans_hold() -> None:
-    """A few plans for fresh clusters."""
-    for number in seeds.seeds(10):
-        case = wide.draw(number, "rebalance")
+def _consolidated(objects: Sequence[Object], going: str) -> ConsolidationPlan:
+    plan = consolidate(Cluster.from_objects(objects), choice=NodeChoice(named=frozenset((going,))))
+    assert [row.node for row in plan.removed] == [going]
+    assert against_moves(objects, plan).failures == []
+    return plan
+
+
+def test_a_consolidation_that_empties_less_than_it_says() -> None:
+    """A node that still has a pod of a workload goes, too."""
+    objects = [*_NODES, _pod("web-0", "a1"), _pod("db-0", "b1", "ReplicaSet/db", cpu="4")]
+    plan = _consolidated(objects, "a1")
+    more = plan.removed[0].model_copy(update={"node": "b1"})
+    (failure,) = against_moves(objects, plan.model_copy(update={"removed": (*plan.removed, more)})).failures
+    assert (failure.kind, failure.text) == ("end", "db-0 are on nodes that go")
+
+
+def test_a_consolidation_after_which_a_constraint_is_worse() -> None:
+    """The pod that moves does not have the constraint that counts it."""
+    objects = [*_NODES[1:], _pod("web-0", "a2"), _pod("web-1", "b1")]
+    plan = _consolidated(objects, "b1")
+    held = [*_NODES[1:], _pod("web-0", "a2", **_spread()), _pod("web-1", "b1")]
+    (failure,) = against_moves(held, plan).failures
+    assert failure.kind == "worse"
+    assert "default/web-1 lands on a2" in failure.events
+
+
+@pytest.mark.parametrize("command", ["rebalance", "consolidate"])
+def test_fresh_plans_hold(command: str) -> None:
+    """A few plans for fresh clusters; a consolidation may have several replicas down."""
+    most = {"rebalance": 1, "consolidate": 3}[command]
+    for number in seeds.seeds(8):
+        case = wide.draw(number, command)
+        given, plan = Cluster.from_objects(case.objects), rebalance if command == "rebalance" else consolidate
         try:
-            plan = rebalance(Cluster.from_objects(case.objects), time_limit=5)
+            found = plan(given, time_limit=5, max_unavailable=most)
         except InputError:
             # Amounts near 2^63 are refused, with a line.
             continue
-        verdict = against_moves(case.objects, plan)
+        verdict = against_moves(case.objects, found, max_unavailable=most)
         assert not verdict.failures, f"seed {number}: {verdict.failures}"

@@ -40,7 +40,7 @@ class Ground:
         self, objects: Sequence[Object], moves: Iterable[PlannedMove], cordoned: Iterable[str] = ()
     ) -> None:
         moves = list(moves)
-        whole = [*_cordoned(objects, frozenset(cordoned)), *_fresh_claims(objects, moves)]
+        whole = [*with_cordons(objects, frozenset(cordoned)), *_fresh_claims(objects, moves)]
         cluster = Cluster.from_objects(whole)
         by_key = {pod.key: pod for pod in cluster.pods}
         more = [pod for move in moves for pod in (_replacement(by_key, move), _leaving(by_key, move))]
@@ -215,7 +215,8 @@ def _named(pod: Pod, key: str) -> ObjectMeta:
     return pod.metadata.model_copy(update={"name": key.partition("/")[2]})
 
 
-def _cordoned(objects: Sequence[Object], names: frozenset[str]) -> list[Object]:
+def with_cordons(objects: Sequence[Object], names: frozenset[str]) -> list[Object]:
+    """The same with some nodes cordoned."""
     return [
         {**item, "spec": _closed(item.get("spec") or {})}
         if item["kind"] == "Node" and item["metadata"]["name"] in names

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from planner.documents.move_plan import MovePlan, MoveStep, OnNodes, Place
+from planner.documents.move_plan import MoveStep, OnNodes, Place
 from tests.truth import manifests
 from tests.truth.manifests import Object
 
@@ -37,10 +37,10 @@ class PlannedMove:
         return self.pin is not None or bool(self.cordon)
 
 
-def moves_of(plan: MovePlan, nodes: Sequence[Object]) -> list[list[PlannedMove]]:
+def moves_of(steps: Sequence[MoveStep], nodes: Sequence[Object]) -> list[list[PlannedMove]]:
     """The waves of a plan."""
     waves: dict[int, list[PlannedMove]] = {}
-    for number, step in enumerate(plan.steps):
+    for number, step in enumerate(steps):
         waves.setdefault(step.wave, []).append(_move(number, step, nodes))
     return [waves[wave] for wave in sorted(waves)]
 

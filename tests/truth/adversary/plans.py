@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MovePlan
 from tests.truth import manifests
 from tests.truth.adversary.controllers import Controllers
 from tests.truth.adversary.failures import Failure
-from tests.truth.adversary.ground import Excess, Ground
+from tests.truth.adversary.ground import Excess, Ground, with_cordons
 from tests.truth.adversary.moves import PlannedMove, moves_of
 from tests.truth.adversary.waves import Cast, Landed, Limits, play
 from tests.truth.manifests import Object
@@ -28,19 +29,26 @@ class Verdict:
 
 def against_moves(  # noqa: PLR0913 - the options of the command
     objects: Sequence[Object],
-    plan: MovePlan,
+    plan: MovePlan | ConsolidationPlan,
     *,
     max_unavailable: int = 1,
     soft: bool = False,
     limits: Limits | None = None,
     seed: int = 0,
 ) -> Verdict:
-    """Play a plan of `rebalance`; it ends at the first wave in which something fails."""
-    objects = manifests.complete(objects)
+    """Play a plan of moves; it ends at the first wave in which something fails.
+
+    The nodes that a consolidation removes, and those that it closes meanwhile, are cordoned first.
+    """
+    given = objects = manifests.complete(objects)
     nodes = [item for item in objects if item["kind"] == "Node"]
-    waves = moves_of(plan, nodes)
+    if isinstance(plan, ConsolidationPlan):
+        closed = frozenset((*(row.node for row in plan.removed), *plan.cordoned_meanwhile))
+        objects = with_cordons(objects, closed)
+    waves = moves_of(plan.steps, nodes)
     moves = [move for wave in waves for move in wave]
     cast = _cast(objects, moves)
+    cast.worse_meanwhile = isinstance(plan, ConsolidationPlan)
     verdict, found, starts = Verdict(), limits or Limits(), [()]
     verdict.failures += _jobs(cast.controllers, moves)
     starts_of: Sequence[Landed] = starts
@@ -60,6 +68,8 @@ def against_moves(  # noqa: PLR0913 - the options of the command
             outcomes = random.Random(seed).sample(outcomes, found.starts)
         starts_of = outcomes
     verdict.failures += _ends(cast, moves, plan, starts_of, soft=soft)
+    if isinstance(plan, ConsolidationPlan):
+        verdict.failures += _without_nodes(given, moves, plan, starts_of)
     return verdict
 
 
@@ -118,7 +128,12 @@ def _misplaced(cast: Cast, wave: Sequence[PlannedMove], starts: Sequence[Landed]
 
 
 def _ends(
-    cast: Cast, moves: Sequence[PlannedMove], plan: MovePlan, starts: Sequence[Landed], *, soft: bool
+    cast: Cast,
+    moves: Sequence[PlannedMove],
+    plan: MovePlan | ConsolidationPlan,
+    starts: Sequence[Landed],
+    *,
+    soft: bool,
 ) -> Iterator[Failure]:
     """What constraints have too much in the end, wherever replacements have landed."""
     last = moves[-1].wave if moves else 0
@@ -132,3 +147,59 @@ def _ends(
         if soft and (left := cast.excess.soft(pods)) != plan.after.soft_excess:
             yield Failure("end", last, f"soft excess {left}, the plan says {plan.after.soft_excess}: {pods}")
             return
+
+
+def _without_nodes(
+    objects: Sequence[Object], moves: Sequence[PlannedMove], plan: ConsolidationPlan, starts: Sequence[Landed]
+) -> Iterator[Failure]:
+    """What is worse than in the snapshot, the nodes being there or deleted; and what is left on them."""
+    last, gone = moves[-1].wave if moves else 0, {row.node for row in plan.removed}
+    before = _by_workload(objects)
+    for landed in starts:
+        places = dict(landed)
+        pods = {move.pod: places[move.number] for move in moves}
+        there = [_placed(item, pods) for item in objects]
+        for after, when in ((there, "are there"), (_deleted(there, gone), "are deleted")):
+            if not (found := _by_workload(after)) <= before:
+                text = f"while the nodes {when}: {dict(found - before)} more than in the snapshot, {pods}"
+                yield Failure("end", last, text)
+                return
+        left = [item["metadata"]["name"] for item in there if _holds(item, gone)]
+        if left:
+            yield Failure("end", last, f"{', '.join(left)} are on nodes that go")
+            return
+
+
+def _by_workload(objects: Sequence[Object]) -> Counter[str]:
+    """How much hard constraints have too much, by workload."""
+    excess, found = Excess(objects), Counter[str]()
+    for name, much in zip(excess.names(), excess.hard({}), strict=True):
+        found[name] += much
+    return found
+
+
+def _placed(item: Object, pods: Mapping[str, str]) -> Object:
+    if item["kind"] != "Pod":
+        return item
+    on = pods.get(f"{item['metadata']['namespace']}/{item['metadata']['name']}")
+    return item if on is None else {**item, "spec": {**item["spec"], "nodeName": on}}
+
+
+def _deleted(objects: Sequence[Object], gone: set[str]) -> list[Object]:
+    """The objects without some nodes, and without the pods that still run there."""
+    return [
+        item
+        for item in objects
+        if not (item["kind"] == "Node" and item["metadata"]["name"] in gone)
+        and not (item["kind"] == "Pod" and item["spec"].get("nodeName") in gone)
+    ]
+
+
+def _holds(item: Object, gone: set[str]) -> bool:
+    """Whether it is a pod on a node that goes, and neither goes with its node nor ends already."""
+    if item["kind"] != "Pod" or item["spec"].get("nodeName") not in gone:
+        return False
+    meta = item["metadata"]
+    kinds = {owner.get("kind") for owner in meta.get("ownerReferences") or ()}
+    ended = (item.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return not (kinds & {"DaemonSet", "Node"} or ended or meta.get("deletionTimestamp"))

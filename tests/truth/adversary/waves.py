@@ -60,6 +60,8 @@ class Cast:
     excess: Excess
     #: The same with the nodes cordoned that a move closes.
     closed: Mapping[tuple[str, ...], Ground] = field(default_factory=dict)
+    #: Whether constraints may be worse while a wave is under way: at its end none is worse than at first.
+    worse_meanwhile: bool = False
 
     def named(self, move: PlannedMove) -> str:
         """The name of the pod that a move evicts: an earlier replacement where it moves once more."""
@@ -75,7 +77,8 @@ class Wave:
         self._moves = moves
         self._names = [cast.named(move) for move in moves]
         self._landed = dict(landed)
-        self._before = cast.excess.hard(self.pods(tuple(Progress() for _ in moves)))
+        at_first = {} if cast.worse_meanwhile else self.pods(tuple(Progress() for _ in moves))
+        self._before = cast.excess.hard(at_first)
 
     def outcome(self, all_progress: WaveProgress) -> Landed:
         """Where everything is after the wave."""
@@ -181,6 +184,10 @@ class Wave:
 
     def check(self, all_progress: WaveProgress) -> None:
         """Nothing is worse than before the wave."""
+        if not self._cast.worse_meanwhile:
+            self._check_constraints(all_progress)
+
+    def _check_constraints(self, all_progress: WaveProgress) -> None:
         now = self._cast.excess.hard(self.pods(all_progress))
         for name, before, after in zip(self._cast.excess.names(), self._before, now, strict=True):
             if after > before:
@@ -193,6 +200,7 @@ class Wave:
                 raise Broken("not made", f"nothing makes {move.pod} again")
             if progress.node is None:
                 raise Broken("pending", f"the replacement of {move.pod} finds no node")
+        self._check_constraints(all_progress)
 
 
 @dataclass
