@@ -98,6 +98,11 @@ class BeforeLoss:
         made = (pod for pod, found in enumerate(pods) if not (found.node_name or self.waited(found)))
         return [pod for pod in made if node_of[pod] >= 0 or pod in moved_on]
 
+    @property
+    def waiting(self) -> int:
+        """How many pods have no node before anything is lost."""
+        return len(self._waiting)
+
     def waited(self, pod: Pod) -> bool:
         """Whether a pod had no node before."""
         return pod.key in self._waiting

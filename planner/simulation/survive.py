@@ -39,8 +39,17 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
             *cluster.notes,
             *before.snapshot.notes,
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
+            *_about_changes(found, before.waiting),
         ),
     )
+
+
+def _about_changes(losses: Sequence[DomainLoss], waiting: int) -> Iterator[str]:
+    """That a change which helps after a loss may help another pod where it is made before."""
+    rows = (row for loss in losses for row in (*loss.pending, *loss.meanwhile))
+    if waiting and any(row.fix is not None for row in rows):
+        pods = "a pod that has" if waiting == 1 else f"one of {waiting} pods that have"
+        yield f"what helps was tried out after the loss: made before it, {pods} no node now may take the room"
 
 
 class _Losses:

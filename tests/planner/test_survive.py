@@ -114,6 +114,20 @@ def test_replacements_without_room_stay_pending_with_a_way_out() -> None:
     assert left.fix.changes[0].action in {"DeletePod", "AddNode"}
 
 
+def test_a_change_made_before_may_help_a_pod_that_waits_now() -> None:
+    """One more node helps after the loss; added before it the pod that waits takes it, and that is said."""
+    full = [*ZONES, *replicas("web", "abc", cpu="4")]
+    note = "what helps was tried out after the loss: made before it, a pod that has no node now may take"
+    assert not any(note in told for told in survive(cluster(*full), ZONE).notes)
+    waiting = [*full, *replicas("big", [""], cpu="4")]
+    found = survive(cluster(*waiting), ZONE)
+    assert any(note in told for told in found.notes)
+    (left,) = without(found, "c").pending
+    assert left.fix is not None
+    grown = survive(cluster(*waiting, node("d", zone="d")), ZONE)
+    assert row(without(grown, "c")).pending == 1
+
+
 def test_min_domains_outlive_the_zone() -> None:
     """With minDomains 3 the third replica waits for a zone that is gone."""
     found = survive(cluster(*ZONES, *replicas("web", "abc", spread=[spread(minDomains=3)])), ZONE)
