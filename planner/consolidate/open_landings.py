@@ -62,13 +62,14 @@ class OpenLandings:
         """Empty nodes, as many at a time as can go; returns those that stay as they are.
 
         Those with pods to which the most nodes are open come first, then those that are first in the order.
-        It ends early where many in succession find too little room.
+        It ends early where many in succession find too little room, and when the time is over: then some were
+        tried.
         """
         evicted, gone = _Evicted(np.zeros(len(self._trial.problem.templates), np.int64), {}), list[int]()
         waiting = [node for node in order if all(map(self._may_land_anywhere, self._pods[node]))]
         waiting.sort(key=lambda node: -min(map(self._fewest_nodes, self._pods[node])))
         size, crowded = len(waiting), 0
-        while waiting and crowded < effort.EMPTYING_CROWDED and not self._is_over():
+        while waiting and crowded < effort.EMPTYING_CROWDED:
             size = min(size, len(waiting))
             found = self._with_more(evicted, waiting[:size])
             if found is not None and self._all_find_room(found):
@@ -77,8 +78,11 @@ class OpenLandings:
                 waiting, size = waiting[size:], 2 * size
             elif size > 1:
                 size //= 2
+                continue
             else:
                 waiting, crowded = waiting[1:], crowded + (found is not None)
+            if self._is_over():
+                break
         self.moves, emptied = [self._move(pod, node) for node in gone for pod in self._pods[node]], {*gone}
         return [node for node in order if node not in emptied]
 
