@@ -7,6 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class Tables(HTMLParser):
         inside = self._inside[-1] if self._inside else ""
         if inside == "caption":
             self.found[-1] = self.found[-1][0] + data, self.found[-1][1]
-        elif inside in {"td", "th"}:
+        elif inside in {"td", "th"} or (inside == "a" and not {"td", "th"}.isdisjoint(self._inside)):
             self.found[-1][1][-1][-1] += data
         elif inside == "title":
             self.titles[-1] += data
@@ -132,6 +133,12 @@ class Case:
         return {zone: zones.count(zone) for zone in sorted(set(self.zone_of.values()))}
 
 
+def _document(out: str) -> Document:
+    """What comes after the seed."""
+    found: Document = json.loads(out[out.index("{") :])
+    return found
+
+
 def _app(pod: str) -> str:
     return pod.partition("/")[2].rpartition("-")[0]
 
@@ -160,7 +167,7 @@ def test_every_number_is_that_of_the_document(command: str, planner: Planner, tm
         words = [word.format(path=path) for word in (*COMMANDS[command], path)]
         ended = planner(*words, "-o", "json", "--report", str(target))
         assert ended.code in {0, 1}, (seed, ended.said)
-        document, text = json.loads(ended.out[ended.out.index("{") :]), target.read_text()  # after the seed
+        document, text = _document(ended.out), target.read_text()
         tables, page = Tables(text), Page(text)
         assert page.data("document") == document
         assert_nodes(case, document, tables)
@@ -172,6 +179,38 @@ def test_every_number_is_that_of_the_document(command: str, planner: Planner, tm
             check(case, document, tables)
         said = planner(*words).verdict.removesuffix(":").partition(". ")[0]
         assert said in " ".join(page.text.split()), seed
+
+
+@pytest.mark.parametrize("command", [("check",), ("capacity",), ("drain", "n0")])
+def test_every_number_of_a_sweep_is_that_of_its_document(
+    command: tuple[str, ...], planner: Planner, tmp_path: Path
+) -> None:
+    """Rows, the matrix, and every answer, which is what the command alone shows."""
+    case, web = Case(seeds.fresh()), "ReplicaSet/web.shop"
+    path, target = write(tmp_path / "c.json", *case.objects), tmp_path / "page.html"
+    vary = ("--vary", f"scale={web}=1,4", "--vary", "kubernetes=1.35,1.36")
+    ended = planner(
+        "sweep", *command, *vary, "--jobs", "1", "-f", path, "-o", "json", "--report", str(target)
+    )
+    rows = {row["scenario"]: row for row in _document(ended.out)["rows"]}
+    text = target.read_text()
+    tables, answers = Tables(text), dict(re.findall(r"<h2>c (.*?)</h2>\n<pre>(.*?)</pre>", text, re.DOTALL))
+    told, words = tables.rows("Answers, the worst first"), dict[tuple[str, str], str]()
+    assert len(told) == len(rows) == len(answers) == 4
+    for line in told:
+        replicas, release = line[f"SCALE {web}"], line["KUBERNETES"]
+        row = rows[scenario := f"scale={web}={replicas} kubernetes={release}"]
+        figures = {name: "-" if number is None else str(number) for name, number in row["summary"].items()}
+        assert {name: line[name] for name in figures} == figures
+        words[replicas, release] = line["Result"]
+        alone = planner(*command, "--scale", f"{web}={replicas}", "--kubernetes", release, "-f", path)
+        assert alone.code == row["exitCode"]
+        shown = unescape(answers[scenario]).partition("\n\n")[0]
+        assert shown.split() == alone.out.partition("\n\n")[0].split()
+    lines = {
+        line[f"SCALE {web}"]: line for line in tables.rows("How each ended; every cell opens its answer")
+    }
+    assert words == {(n, r): lines[n][f"KUBERNETES {r}"] for n in lines for r in ("1.35", "1.36")}
 
 
 def assert_nodes(case: Case, document: Document, tables: Tables) -> None:
