@@ -78,4 +78,4 @@ class ValuesIn:
         finally:
             HOLDING.reset(token)
         found: Sequence[Variation] = [one.of(cluster) for one in variations(self.asked)]
-        return Reply(WELL, json.dumps([one.values for one in found]))
+        return Reply(WELL, json.dumps([(one.values, one.lost) for one in found]))

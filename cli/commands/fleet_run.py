@@ -229,9 +229,9 @@ class _Asking:
             if row.reply.document is None:
                 failed.append(row)
                 continue
-            values = json.loads(row.reply.document)
+            own = zip(asked, json.loads(row.reply.document), strict=True)
             found[row.cluster] = scenarios(
-                [replace(one, values=tuple(own)) for one, own in zip(asked, values, strict=True)]
+                [replace(one, values=tuple(values), lost=lost) for one, (values, lost) in own]
             )
         return found
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from models import Cluster
@@ -35,11 +35,15 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """One --vary: what is varied, and either its values or what they are called in a cluster."""
+    """One --vary: what is varied, and either its values or what they are called in a cluster.
+
+    `lost` has the names of the nodes that each value removes, of domains that are lost.
+    """
 
     what: str
     values: tuple[str, ...]
     flag: Callable[[str], Sequence[str]]
+    lost: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def needs_cluster(self) -> bool:
@@ -48,9 +52,10 @@ class Variation:
 
     def of(self, cluster: Cluster) -> Variation:
         """The same with the values that this cluster has."""
-        return (
-            self if self.values else Variation(self.what, tuple(_in_cluster(cluster, self.what)), self.flag)
-        )
+        if self.values:
+            return self
+        values, (kind, _, key) = tuple(_in_cluster(cluster, self.what)), self.what.partition("=")
+        return replace(self, values=values, lost=_nodes_by(cluster, key) if kind == "lose" else {})
 
 
 def variations(specs: Sequence[str]) -> tuple[Variation, ...]:
@@ -79,9 +84,18 @@ def scenarios(asked: Sequence[Variation]) -> list[Scenario]:
     found, places = [], _flags_order(asked)
     for values in product(*(one.values for one in asked)):
         pairs = tuple(zip((one.what for one in asked), values, strict=True))
-        flags = [word for place in places for word in asked[place].flag(values[place])]
-        found.append(Scenario(pairs, tuple(flags)))
+        found.append(Scenario(pairs, tuple(_flags((asked[place], values[place]) for place in places))))
     return found
+
+
+def _flags(chosen: Iterable[tuple[Variation, str]]) -> Iterator[str]:
+    """What a scenario asks for; a domain whose nodes are lost with another one is lost already."""
+    lost = set[str]()
+    for one, value in chosen:
+        nodes = one.lost.get(value, ())
+        if not nodes or not lost.issuperset(nodes):
+            yield from one.flag(value)
+        lost.update(nodes)
 
 
 def _flags_order(asked: Sequence[Variation]) -> Sequence[int]:
@@ -152,6 +166,15 @@ def _values(text: str, form: re.Pattern[str]) -> Iterator[str]:
         if last - first >= _MOST:
             raise InputError([f"{part} has {last - first + 1:,} values, and {_MOST:,} are the most"])
         yield from (f"{before}{number}" for number in range(first, last + 1))
+
+
+def _nodes_by(cluster: Cluster, key: str) -> dict[str, list[str]]:
+    """The names of the nodes of every domain of a key."""
+    found: dict[str, list[str]] = {}
+    for node in cluster.nodes:
+        if key in node.metadata.labels:
+            found.setdefault(node.metadata.labels[key], []).append(node.name)
+    return found
 
 
 def _in_cluster(cluster: Cluster, what: str) -> Sequence[str]:
