@@ -1,8 +1,8 @@
 """Kubernetes quantities ("500m", "1Gi") as exact integers.
 
 A quantity becomes a whole number of nano units, as fine as `resource.Quantity` itself stores.
-What is finer than nano is rounded away from zero, and what is larger than 2^63-1 units is
-capped, both as apimachinery does.
+What is finer than nano is rounded away from zero, what is larger than 2^63-1 units is capped, spaces around
+it are passed over, and a suffix without a number is 0, all as apimachinery does.
 """
 
 import json
@@ -14,10 +14,11 @@ from pydantic import PlainValidator
 
 _NANO_DIGITS = 9
 _NANO = 1_000_000_000
+_MILLI = 1_000_000
 _LARGEST = (2**63 - 1) * _NANO
 _LONGEST_TEXT = 100
 _GRAMMAR = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>\d+)\.?(?P<part>\d*)|\.(?P<only_part>\d+))"
+    r"(?=.)(?P<sign>[+-]?)(?P<whole>\d*)(?:\.(?P<part>\d*))?"
     r"(?:(?P<binary>[KMGTPE]i)|[eE](?P<exponent>[+-]?\d+)|(?P<decimal>[numkMGTPE]?))",
     re.ASCII,
 )
@@ -30,18 +31,18 @@ _DECIMAL = {
 @lru_cache(maxsize=65_536, typed=True)
 def parse_quantity(text: str | int | float) -> int:
     """The exact number of nano units, rounded away from zero where it is finer than that."""
-    found = _GRAMMAR.fullmatch(str(text)) if _may_be_quantity(text) else None
+    found = _GRAMMAR.fullmatch(str(text).strip(" ")) if _may_be_quantity(text) else None
     if found is None:
         raise ValueError(_no_quantity(text))
-    part = found["part"] or found["only_part"] or ""
-    digits = int((found["whole"] or "") + part)
+    part = found["part"] or ""
+    digits = int(found["whole"] + part or 0)
     size = _nano(digits, _power_of_ten(found) - len(part), _BINARY.get(found["binary"] or "", 1))
     return -size if found["sign"] == "-" else size
 
 
 def milli(nano: int) -> int:
     """Thousandths, rounded up: what `Quantity.MilliValue()` gives."""
-    return -(-nano // 10**6)
+    return -(-nano // _MILLI)
 
 
 def whole(nano: int) -> int:
@@ -105,11 +106,12 @@ def _amount(value: object) -> int:
     nano = 0 if value is None else _from_input(value)
     if nano < 0:
         raise ValueError(f"{value!r} is negative")
-    return nano
+    return milli(nano) * _MILLI
 
 
 Quantity = Annotated[int, PlainValidator(_from_input)]
 """A quantity field: any Kubernetes spelling in, nano units out."""
 
 ResourceList = dict[str, Annotated[int, PlainValidator(_amount)]]
-"""Resource name to nano units; a negative amount is refused, and `null` is 0, as for the API server."""
+"""Resource name to nano units, rounded up to thousandths; a negative amount is refused, and `null` is 0,
+as for the API server."""

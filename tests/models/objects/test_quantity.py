@@ -5,9 +5,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from models.objects.quantity import format_quantity, milli, parse_quantity, whole
+from models.objects.quantity import ResourceList, format_quantity, milli, parse_quantity, whole
 
+AMOUNTS = TypeAdapter(ResourceList)
 NANO = 10**9
 SUFFIXES = {
     "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1),
@@ -39,6 +41,11 @@ SUFFIXES = {
         ("1e999999999", (2**63 - 1) * NANO),
         ("100E", (2**63 - 1) * NANO),
         ("0e999999999", 0),
+        (" 500m  ", 500_000_000),
+        ("Mi", 0),
+        ("-e3", 0),
+        (".", 0),
+        ("5.m", 5_000_000),
     ],
 )
 def test_known_quantities(text: str | float, nano: int) -> None:
@@ -48,7 +55,7 @@ def test_known_quantities(text: str | float, nano: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0.5x", "1K", "1ki", "m", ".", "1 Gi", " 1", "1e", "1e1.5", "--1", "1,5", "٣", True, "1GiB",
+    ["", "0.5x", "1K", "1ki", " ", "1 Gi", "\n1", "1e", "e", "1e1.5", "--1", "1,5", "٣", True, "1GiB",
      "9" * 5000, "NaN", "Infinity"],
 )  # fmt: skip
 def test_what_is_no_quantity(text: str) -> None:
@@ -73,6 +80,13 @@ def test_milli_and_whole_round_up(nano: int) -> None:
     """MilliValue() and Value() never promise less than what is there."""
     assert 0 <= milli(nano) * 10**6 - nano < 10**6
     assert 0 <= whole(nano) * NANO - nano < NANO
+
+
+@given(st.integers(0, 2**62))
+def test_an_amount_is_rounded_up_to_thousandths(nano: int) -> None:
+    """The API server does so with every amount of its own, before amounts are added up."""
+    text = f"{nano}n"
+    assert AMOUNTS.validate_python({"cpu": text}) == {"cpu": milli(nano) * 10**6}
 
 
 @given(st.integers(-(2**40), 2**80))

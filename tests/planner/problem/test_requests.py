@@ -99,8 +99,13 @@ def read(**words: Any) -> Pod:
         ),
         pytest.param(
             {"containers": [container("0.0001"), container("0.0001")]},
-            {"cpu": 1},
-            id="rounded up once, at the end",
+            {"cpu": 2},
+            id="every amount is rounded up to thousandths, as by the API server",
+        ),
+        pytest.param(
+            {"containers": [container(memory="1500m"), container(memory="1500m")]},
+            {"memory": 3},
+            id="rounded up to whole units once, at the end",
         ),
         pytest.param({"containers": [container(memory="1500m")]}, {"memory": 2}, id="bytes are rounded up"),
         pytest.param(
