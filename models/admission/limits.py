@@ -52,7 +52,7 @@ def invalid(spec: PodSpec) -> Iterator[str]:
 
     And of a pod that asks for less, or is allowed less, than its containers.
     """
-    for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for number, container in enumerate(containers):
             limits = container.resources.limits
             for name, amount in sorted(container.resources.requests.items()):
@@ -69,21 +69,22 @@ def _invalid_together(spec: PodSpec, stated: ResourceRequirements) -> Iterator[s
     # A container that has a limit only asks for as much.
     asked = [{**one.resources.limits, **one.resources.requests} for one in spec.containers]
     of_containers = _sum(asked, spec, "requests")
-    for name, amount in sorted(stated.requests.items()):
-        if amount < (least := of_containers.get(name, amount)):
-            where = f"spec.resources.requests[{name}]"
-            yield _told_invalid(where, amount, "greater than or equal to aggregate container requests", least)
     for name, most in sorted(stated.limits.items()):
-        for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
-            for number, container in enumerate(containers):
-                if (limit := container.resources.limits.get(name, most)) > most:
-                    where = f"spec.resources.{field}[{number}][{name}].limits"
-                    yield _told_invalid(where, limit, "less than or equal to pod limits", most)
         # What the pod does not ask for itself is what its containers ask for.
         if name not in stated.requests and (amount := of_containers.get(name, 0)) > most:
             yield _told_invalid(
                 "spec.resources.requests", amount, f"less than or equal to {name} limit", most
             )
+    for name, amount in sorted(stated.requests.items()):
+        if amount < (least := of_containers.get(name, amount)):
+            where = f"spec.resources.requests[{name}]"
+            yield _told_invalid(where, amount, "greater than or equal to aggregate container requests", least)
+    # The limits of init containers are not looked at.
+    for number, container in enumerate(spec.containers):
+        for name, most in sorted(stated.limits.items()):
+            if (limit := container.resources.limits.get(name, most)) > most:
+                where = f"spec.resources.containers[{number}][{name}].limits"
+                yield _told_invalid(where, limit, "less than or equal to pod limits", most)
 
 
 def _told_invalid(where: str, amount: int, than: str, bound: int) -> str:

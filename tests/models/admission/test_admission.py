@@ -139,6 +139,52 @@ def test_bounds_refuse_a_pod_in_the_words_of_the_api_server(pod: Object, bounds:
     assert admitted(pod, bounds, _KATA).refusal == line
 
 
+def together(container: Object, init: Object, **resources: Object) -> Object:
+    """A pod with resources of its own, of a container and an init container."""
+    containers = [{"name": "c", "resources": container}]
+    made = new_pod(containers=containers, initContainers=[{"name": "i", "resources": init}])
+    return {**made, "spec": {**made["spec"], "resources": resources}}
+
+
+@pytest.mark.parametrize(
+    ("pod", "line"),
+    [
+        (
+            together(
+                {"limits": {"cpu": "100m"}},
+                {"limits": {"cpu": "1"}, "requests": {"cpu": "1m"}},
+                limits={"cpu": "500m"},
+            ),
+            "",
+        ),
+        (
+            together(
+                {"limits": {"cpu": "1"}},
+                {"limits": {"cpu": "1"}},
+                limits={"cpu": "500m"},
+                requests={"memory": "1"},
+            ),
+            'invalid: [spec.resources.requests: Invalid value: "1": must be less than or equal to cpu limit '
+            'of 500m, spec.resources.requests[memory]: Invalid value: "1": must be greater than or equal to '
+            "aggregate container requests of 1Mi, spec.resources.containers[0][cpu].limits: Invalid value: "
+            '"1": must be less than or equal to pod limits of 500m]',
+        ),
+    ],
+)
+def test_a_pod_allows_its_containers_what_the_api_server_says(pod: Object, line: str) -> None:
+    """Limits of init containers may be beyond the pod's; as recorded from a control plane 1.36.2."""
+    defaults = limit_range({"type": "Container", "defaultRequest": {"memory": "1Mi"}})
+    assert admitted(pod, defaults).refusal == line
+
+
+def test_containers_are_told_before_init_containers() -> None:
+    """The API server has them in this order."""
+    over = {"requests": {"cpu": "1"}}
+    pod = new_pod(resources=over, initContainers=[{"name": "i", "resources": over}])
+    line = admitted(pod, _BOUNDS).refusal
+    assert 0 < line.index("spec.containers[0]") < line.index("spec.initContainers[0]")
+
+
 _KATA: Object = {
     "kind": "RuntimeClass",
     "apiVersion": "node.k8s.io/v1",
