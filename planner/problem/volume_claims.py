@@ -16,6 +16,7 @@ import numpy as np
 from models.cluster import Cluster
 from models.objects.annotations import BIND_COMPLETED, DEFAULT_CLASS, SELECTED_NODE
 from models.objects.pod import Pod
+from models.objects.selectors import NodeSelector
 from models.objects.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from models.snapshot import Snapshot
 from planner.problem.nodes import Mask, NodeAxis
@@ -132,8 +133,20 @@ class Claims:
         if found is None:
             affinity = volume.spec.node_affinity
             wanted = None if affinity is None else affinity.required
-            found = self._nodes.every if wanted is None else self._nodes.matching(wanted)
+            found = self._nodes.every if wanted is None else self._labelled(wanted)
             self._reachable[volume.name] = found
+        return found
+
+    def _labelled(self, wanted: NodeSelector) -> Mask:
+        """The nodes that match by their labels: a volume's node affinity is not shown their names.
+
+        Kubernetes passes over the `matchFields` of a term; one that has nothing else matches every node.
+        """
+        found = self._nodes.none
+        for term in wanted.node_selector_terms:
+            by_labels = term.model_copy(update={"match_fields": ()})
+            names_only = by_labels.empty and not term.empty
+            found = found | (self._nodes.every if names_only else self._nodes.matching_term(by_labels))
         return found
 
     def selected_node(self, claim: PersistentVolumeClaim) -> int | None:

@@ -5,7 +5,7 @@ import pytest
 from planner import simulate
 from planner.problem.problem import Problem
 from planner.state.state import State
-from tests.builders import ZONE, Object, claim, cluster, node, pod, storage_class, volume
+from tests.builders import ZONE, Object, claim, cluster, labelled, node, pod, storage_class, volume
 
 NODES = (node("n1", zone="a"), node("n2", zone="b"))
 
@@ -35,6 +35,20 @@ def test_two_claims_of_a_pod_need_two_volumes() -> None:
     volumes = volume("v1", ["a"]), volume("v2", ["b"]), volume("v3", ["b"])
     found = placements(*volumes, claim("c1"), claim("c2"), pod("p", claims=["c1", "c2"]))
     assert found == {"p": "n2"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "node"), [((), "n1"), ((labelled(ZONE, "In", "b")["matchExpressions"][0],), "n2")]
+)
+def test_names_of_nodes_in_the_affinity_of_a_volume_are_passed_over(
+    labels: tuple[Object, ...], node: str
+) -> None:
+    """As kube-scheduler 1.36.2 does, which shows the affinity of a volume the labels of a node alone."""
+    only = {"key": "metadata.name", "operator": "In", "values": ["elsewhere"]}
+    term = {"matchFields": [only], "matchExpressions": list(labels)}
+    local = volume("v", ["a"])
+    local["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    assert placements(local, claim("c"), pod("p", claims=["c"])) == {"p": node}
 
 
 def test_a_claim_being_provisioned_holds_its_pods_to_one_node() -> None:
