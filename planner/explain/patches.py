@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from models.admission.pods import NOT_READY_TOLERATIONS
-from models.objects.affinity import TopologySpreadConstraint
+from models.objects.affinity import PodAffinityTerm, TopologySpreadConstraint
 from models.objects.base import KubeModel
 from models.objects.containers import Container
 from models.objects.pod import PodSpec
 from models.objects.quantity import format_quantity
 
 Fragment = dict[str, Any]
+_WithLabelKeys = TypeVar("_WithLabelKeys", PodAffinityTerm, TopologySpreadConstraint)
 #: Workloads whose pod template can be changed where it is.
 _PATCHABLE = {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "CronJob"}
 
@@ -80,7 +81,7 @@ def _spread(
     """The changed constraints by their key; the whole list where a key stands twice or came anew."""
     keys = [item.topology_key for item in old]
     if len(old) != len(new) or len(set(keys)) < len(keys):
-        return [{"$patch": "replace"}, *({**_dump(item), "maxSkew": item.max_skew} for item in new)]
+        return [{"$patch": "replace"}, *({**_dump(_given(item)), "maxSkew": item.max_skew} for item in new)]
     changed = []
     for before, after in zip(old, new, strict=True):
         if before != after:
@@ -88,6 +89,19 @@ def _spread(
             fields = {name: value for name, value in b.items() if a[name] != value}
             changed.append({"topologyKey": after.topology_key, **fields})
     return changed
+
+
+def _given(item: _WithLabelKeys) -> _WithLabelKeys:
+    """A constraint or term as a manifest has it: without what the API server merged into its selector.
+
+    Its values are those of one pod, such as the hash of its template, and no manifest may have a key twice.
+    """
+    selector = item.label_selector
+    keys = {*item.match_label_keys, *getattr(item, "mismatch_label_keys", ())}
+    if selector is None or not keys:
+        return item
+    kept = tuple(found for found in selector.match_expressions if found.key not in keys)
+    return item.model_copy(update={"label_selector": selector.model_copy(update={"match_expressions": kept})})
 
 
 def _affinity(old: PodSpec, new: PodSpec) -> Fragment:
@@ -104,7 +118,7 @@ def _affinity(old: PodSpec, new: PodSpec) -> Fragment:
             terms = (
                 _dump(required)
                 if isinstance(required, KubeModel)
-                else [_dump(term) for term in required or ()]
+                else [_dump(_given(term)) for term in required or ()]
             )
             patch[name] = {"requiredDuringSchedulingIgnoredDuringExecution": terms or None}
     return patch
