@@ -64,6 +64,13 @@ class PendingCase:
         """The pod's template."""
         return self.problem.template(self.pod)
 
+    @property
+    def admitted_selector(self) -> set[str]:
+        """The keys of nodeSelector that the pod's RuntimeClass gives it, whatever its manifest says."""
+        name = self.problem.pods[self.pod].spec.runtime_class_name
+        classes = [found for found in self.problem.cluster.runtime_classes if found.name == name]
+        return {key for found in classes if found.scheduling for key in found.scheduling.node_selector}
+
     def pods_on(self, nodes: Mask, members: Callable[[int], bool]) -> list[int]:
         """The pods on some nodes whose template is one of those meant, the one to give up first first."""
         state, problem = self.state, self.problem

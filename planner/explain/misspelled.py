@@ -22,6 +22,7 @@ def corrections(case: PendingCase) -> Iterator[ClusterChange]:
     found = {
         (key, value): meant
         for key, value in dict.fromkeys(_asked(case.template.pod.spec))
+        if key not in case.admitted_selector
         if (meant := likely(value, set(nodes.column(key).values)))
     }
     if found:

@@ -233,7 +233,9 @@ def _value_for(item: NodeSelectorRequirement) -> str | None:
         case "Exists":
             return "true"
         case "Gt" | "Lt":
-            return str((integer(item.values[0]) or 0) + (1 if item.operator == "Gt" else -1))
+            value = (integer(item.values[0]) or 0) + (1 if item.operator == "Gt" else -1)
+            # No label begins with a minus sign.
+            return str(value) if value >= 0 else None
         case _:
             return None
 
@@ -242,6 +244,8 @@ def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
     """Drop the nodeSelector's keys that a node does not match; its affinity, if any, may stay."""
     selector = case.template.pod.spec.node_selector
     keys = [key for key, value in selector.items() if node.metadata.labels.get(key) != value]
+    if not case.admitted_selector.isdisjoint(keys):
+        return
     what = ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys)
     if keys:
         yield ClusterChange(

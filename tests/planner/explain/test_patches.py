@@ -1,8 +1,10 @@
-"""What a fix writes into the manifest of a workload: only what a manifest may say."""
+"""What a fix changes: only what a manifest may say, and what stays when the API server has seen it."""
 
 from typing import Any
 
-from tests.builders import HOST, LONG_AGO, SOFT, ZONE, Object, node, pod, scaled, spread, term
+import pytest
+
+from tests.builders import HOST, LONG_AGO, SOFT, ZONE, Object, labelled, node, pod, scaled, spread, term
 from tests.planner.explain.asking import only
 
 _HASH = "pod-template-hash"
@@ -56,3 +58,33 @@ def test_constraints_are_written_without_what_was_merged_into_them() -> None:
     whole = [item for patch in found if {"$patch": "replace"} in patch for item in patch[1:]]
     assert [item["labelSelector"] for item in whole if "matchLabelKeys" in item]
     assert all("matchExpressions" not in item["labelSelector"] for item in whole)
+
+
+def test_what_a_runtime_class_gives_is_not_dropped_from_the_manifest() -> None:
+    """The API server gives it to the next pod again; the node's label is what helps, or another node."""
+    rules = {"nodeSelector": {"runtime": "gvisor"}}
+    kind = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass"}
+    sandbox = {**kind, "metadata": {"name": "sandbox"}, "handler": "runsc", "scheduling": rules}
+    words: dict[str, Any] = {
+        "runtimeClassName": "sandbox",
+        "node_selector": {"runtime": "gvisor"},
+        "created": LONG_AGO,
+    }
+    nodes = node("a"), node("b", labels={"runtime": "gvisr"}, cpu="1")
+    found = only(*nodes, sandbox, pod("new", cpu="2", **words))
+    said = [change.action for fix in (*found.fixes, *found.risky) for change in fix.changes]
+    assert "LabelNode" in said
+    assert not {"DropNodeRequirement", "CorrectValue"} & set(said)
+    without = only(*nodes, pod("new", cpu="2", **words))
+    assert "DropNodeRequirement" in [change.action for change in without.fixes[0].changes]
+
+
+@pytest.mark.parametrize(
+    ("operator", "bound", "value"), [("Lt", "0", None), ("Lt", "1", "0"), ("Gt", "0", "1")]
+)
+def test_no_node_is_labelled_with_a_negative_number(operator: str, bound: str, value: str | None) -> None:
+    """A label does not begin with a minus sign."""
+    found = only(node("a"), pod("new", only_on=[labelled("generation", operator, bound)]))
+    fixes = [fix.changes[0] for fix in (*found.fixes, *found.risky)]
+    patches = [change.patch for change in fixes if change.action == "LabelNode"]
+    assert patches == ([] if value is None else [{"metadata": {"labels": {"generation": value}}}])
