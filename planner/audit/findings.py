@@ -39,19 +39,25 @@ def audit(problem: Problem, node_of: Codes) -> CheckReport:
         hard_excess=sum(surplus),
         violations=len(surplus) + len(findings),
         pending=int((node_of < 0).sum()),
-        notes=tuple(dict.fromkeys(_without_domains(spread))),
+        notes=tuple(dict.fromkeys(_without_domains(problem, spread))),
     )
 
 
-def _without_domains(spread: Iterable[SpreadCounts]) -> Iterator[str]:
-    """A note for every constraint over a label that none of its nodes has."""
+def _without_domains(problem: Problem, spread: Iterable[SpreadCounts]) -> Iterator[str]:
+    """A note for every constraint over nodes of which none has all the labels that count one for it.
+
+    Named are those that no node at all has; where each is on some node, all of them.
+    """
     for found in spread:
         constraint = found.rule.constraint
         if not found.rule.counts.domains.any():
+            labels = found.rule.counted.labels or (constraint.topology_key,)
+            lacking = [key for key in labels if not problem.nodes.with_keys([key]).any()] or labels
             means = "keeps its pods pending" if found.hard else "has no effect"
             yield (
-                f"{found.workload} of {found.namespace}: no node that counts for it has the label "
-                f"{constraint.topology_key}, so its {constraint.when_unsatisfiable} constraint {means}"
+                f"{found.workload} of {found.namespace}: no node that counts for it has the "
+                f"label{'s' if len(lacking) > 1 else ''} {' and '.join(lacking)}, "
+                f"so its {constraint.when_unsatisfiable} constraint {means}"
             )
 
 

@@ -29,6 +29,7 @@ from tests.builders import (
     volume,
     workload,
 )
+from tests.strategies import RACK
 
 REBALANCE = Path(__file__).parents[1] / "data" / "rebalance" / "rebalance.jsonl.gz"
 ABC = [node("a1", zone="a"), node("b1", zone="b"), node("c1", zone="c")]
@@ -341,6 +342,17 @@ def test_pods_outside_all_domains_are_counted_and_named() -> None:
         "ReplicaSet/web of default: 2 pods are outside all domains of its constraint over "
         f"{ZONE}, and not counted: web-3 on x, web-4 on t1" in report.notes
     )
+
+
+def test_a_note_names_the_labels_that_are_missing() -> None:
+    """A node counts that has all labels: of those it lacks the note speaks, not of each constraint's own."""
+    both = pod("w", app="web", spread=[spread(HOST), spread(ZONE)])
+    rack = pod("w", app="web", spread=[spread(RACK), spread(ZONE)])
+    begin = "Pod/w of default: no node that counts for it has the"
+    end = "so its DoNotSchedule constraint keeps its pods pending"
+    assert check(cluster(node("n1"), both)).notes == (f"{begin} label {ZONE}, {end}",)
+    apart = [node("n1", zone="a"), node("n2", labels={RACK: "r"})]
+    assert check(cluster(*apart, rack)).notes == (f"{begin} labels {RACK} and {ZONE}, {end}",)
 
 
 def test_a_snapshot_without_nodes_is_an_error() -> None:

@@ -115,7 +115,7 @@ class PodTopologySpread(Filter, Score):
         if constraint.node_taints_policy == "Honor":
             eligible = eligible & self.problem.eligibility.by_taints(template)
             part.append(template.tolerations)
-        counted = Counted(selection, tuple(part))
+        counted = Counted(selection, tuple(part), keys)
         column = self.nodes.column(constraint.topology_key)
         counts = self.state.domain_counts(self._tally(selection), column, eligible, counted.eligible)
         return Rule(constraint, counted, selection.matches(template), counts)

@@ -30,6 +30,8 @@ class Counted:
 
     selection: Selection
     eligible: Hashable
+    labels: tuple[str, ...]
+    """The keys that a node needs all of; none where every node has them."""
 
 
 class Rule:
