@@ -28,10 +28,11 @@ _NANOSECONDS = 1_000_000_000
 
 
 def as_of(cluster: Cluster) -> datetime | None:
-    """The latest time that the snapshot mentions: nodes report every few minutes."""
+    """The latest time at which anything is said to have happened: nodes report every few minutes."""
     times = [item.last_heartbeat_time for node in cluster.nodes for item in node.status.conditions]
     times += [node.metadata.creation_timestamp for node in cluster.nodes]
     times += [pod.metadata.creation_timestamp for pod in cluster.pods]
+    times += [pod.status.start_time for pod in cluster.pods]
     times += [pod.ready_since for pod in cluster.pods]
     return max((time for time in times if time is not None), default=None)
 

@@ -337,4 +337,6 @@ def test_now_is_the_latest_time_of_the_snapshot() -> None:
     young = pod("p", "n1", created=ago(DAY), conditions=ready(HOUR))
     assert as_of(cluster(machine, young)) == NOW
     assert as_of(cluster(node("n1"), young)) == NOW - timedelta(hours=1)
+    started = pod("q", "n1", started=ago(MINUTE))
+    assert as_of(cluster(node("n1"), young, started)) == NOW - timedelta(minutes=1)
     assert as_of(cluster(node("n1"), pod("p"))) is None
