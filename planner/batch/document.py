@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -14,13 +15,19 @@ from planner.batch.search import Result
 from planner.documents import plan
 from planner.documents.words import counted
 from planner.proof.bounds import status_of
+from planner.scheduler.order import Step
 from planner.scheduler.preemption import may_preempt
 
 
-def document(pending: Pending, found: Result, *, final_state: bool) -> plan.PlacementPlan:
-    """The plan with its bounds and what is left over; it has been bound, step by step, in `pending.state`."""
+def document(
+    pending: Pending, found: Result, *, final_state: bool, usual: Mapping[int, int] | None = None
+) -> plan.PlacementPlan:
+    """The plan with its bounds and what is left over; it has been bound, step by step, in `pending.state`.
+
+    Of pods alike each comes to its usual node where one of them comes there.
+    """
     waiting = {number: list(pods) for number, pods in pending.pods.items()}
-    binds = [(waiting[template].pop(), node) for template, node in found.steps]
+    binds = [*_named(waiting, found.steps, usual or {})]
     in_sequence = _replay(pending, binds)
     if not in_sequence and not final_state:
         raise InternalError("a plan broke the filters when it was replayed")
@@ -46,6 +53,23 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
             *broken_for_running(problem, pending.state.node_of),
         ),
     )
+
+
+def _named(
+    waiting: Mapping[int, list[int]], steps: Sequence[Step], usual: Mapping[int, int]
+) -> Iterator[tuple[int, int]]:
+    """The steps with a pod for each template, which waits no longer."""
+    coming, at_usual, taken = Counter(steps), defaultdict[Step, list[int]](list), set[int]()
+    for template, pods in waiting.items():
+        for pod in reversed(pods):
+            step = template, usual.get(pod, -1)
+            if len(at_usual[step]) < coming[step]:
+                at_usual[step].append(pod)
+                taken.add(pod)
+        pods[:] = [pod for pod in pods if pod not in taken]
+    for template, node in steps:
+        here = at_usual[template, node]
+        yield here.pop(0) if here else waiting[template].pop(), node
 
 
 def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:

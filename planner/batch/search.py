@@ -8,7 +8,7 @@ is up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,8 +61,11 @@ class BatchSearch:
         self._meter = meter
         self._watch = watch
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
-        stable = Counter(self._greedy) if shape == PlanShape.STABLE else Counter[Step]()
-        self._soft_goals = soft_goals(pending, shape, stable)
+        self._chosen: dict[int, int] = {}
+        is_stable = shape == PlanShape.STABLE
+        self._soft_goals = soft_goals(pending, shape, Counter(self._greedy if is_stable else ()))
+        #: The nodes that the reference scheduler chooses for pods, where the plan is to stay near them.
+        self.usual: Mapping[int, int] = self._chosen if is_stable else {}
         self._best = Incumbent(pending, self._soft_goals, watch)
 
     @cached_property
@@ -79,6 +82,7 @@ class BatchSearch:
         for decision in self._pending.scheduler.run():
             if decision.node is not None:
                 steps.append((int(template_of[decision.pod]), decision.node))
+                self._chosen[decision.pod] = decision.node
             if self._watch is not None and len(steps) % _NOW_AND_THEN == 0:
                 self._watch(len(steps), total)
             if self._meter.stopped and not stopped:

@@ -57,7 +57,7 @@ def solve(
     meter = _meter(pending, _limit(pending, time_limit, effort), stop_event, effort)
     search = BatchSearch(pending, meter, PlanShape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
-    return document(pending, found, final_state=final_state).cut_while(meter.cut)
+    return document(pending, found, final_state=final_state, usual=search.usual).cut_while(meter.cut)
 
 
 def solve_from(

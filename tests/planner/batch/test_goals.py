@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models import Cluster
 from models.errors import InternalError
-from planner import solve
+from planner import simulate, solve
 from planner.batch.goals import (
     FullestNode,
     MovedFromScheduler,
@@ -179,3 +179,31 @@ def test_a_wish_that_is_expressed_wrongly_is_noticed(
     except InternalError:
         return  # The plan at hand beat the bound.
     assert mistakes(plan, outcomes(found, shape)) != []
+
+
+def _stays_as_often_as_it_says(found: Cluster) -> PlacementPlan:
+    """The plan that stays near the scheduler's choices, each of its pods compared with the scheduler's."""
+    plan = solve(found, prefer="stable")
+    usual = {decision.pod: decision.node for decision in simulate(found, preemption=False).decisions}
+    elsewhere = [stage.value for stage in plan.objective if stage.name == "podsElsewhere"]
+    assert sum(elsewhere) == sum(usual[step.pod] != step.node for step in plan.steps)
+    return plan
+
+
+def test_of_pods_alike_each_stays_on_its_usual_node() -> None:
+    """The scheduler puts b on n0 and a0 on n1; in the plan a0 stays, and a1 and a2 have the room of b."""
+    alike = [pod(f"a{number}", cpu="1") for number in range(3)]
+    found = cluster(node("n0", cpu="3"), node("n1", cpu="1"), pod("b", cpu="3"), *alike)
+    plan = _stays_as_often_as_it_says(found)
+    assert {step.pod: step.node for step in plan.steps} == {
+        "default/a0": "n1",
+        "default/a1": "n0",
+        "default/a2": "n0",
+    }
+
+
+@relaxed
+@given(clusters())
+def test_stable_plans_have_as_many_pods_elsewhere_as_they_say(objects: list[Object]) -> None:
+    """Pod by pod, not only by kind."""
+    _stays_as_often_as_it_says(cluster(*objects))
