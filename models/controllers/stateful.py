@@ -18,8 +18,8 @@ _POD_INDEX = "apps.kubernetes.io/pod-index"
 def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
     """The missing ordinals, lowest first; one whose old pod is still there has to wait for it.
 
-    With `Parallel`, pods of ordinals beyond the wanted range stand for missing ones, which the controller
-    makes as it deletes them: their number stays the same, so no pod is added for those.
+    Pods of ordinals beyond the wanted range change nothing: the controller makes the missing ones before it
+    deletes those.
     """
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
@@ -27,11 +27,7 @@ def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str
     revision = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}"
     wanted = owner.spec.wanted_ordinals
     names = [name for n in wanted if f"{owner.namespace}/{(name := f'{owner.name}-{n}')}" not in taken]
-    parallel = owner.spec.pod_management_policy == "Parallel"
-    beyond = parallel * sum(
-        ordinal is not None and ordinal not in wanted for ordinal in map(ordinal_of, pods)
-    )
-    for name in names[: max(0, len(names) - beyond)]:
+    for name in names:
         taken.add(f"{owner.namespace}/{name}")
         labels = {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2], REVISION_LABEL: revision}
         yield new_pod(template, owner, name, labels, with_claims(template.spec, owner, name))

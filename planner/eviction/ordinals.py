@@ -2,15 +2,12 @@
 
 The StatefulSet controller, as of 1.36: with `OrderedReady` no pod is made while one of a lower ordinal is
 missing, terminating or not ready.  A pod is recreated from the update revision, unless `partition` keeps its
-ordinal at the current one.  An ordinal outside the wanted range is not recreated; with
-`Parallel`, as many of those as wanted ordinals are missing stand for these, the lowest first, for the
-controller makes the missing ones.
+ordinal at the current one.  An ordinal outside the wanted range is not recreated.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import cached_property
 
 from models import Cluster
@@ -49,8 +46,10 @@ class Ordinals:
 
     def is_wanted(self, pod: Pod) -> bool:
         """Whether a pod comes for one that goes: True for pods that are of no StatefulSet."""
-        key, found = _key(pod), self._set_of(pod)
-        return key is None or found is None or ordinal_of(pod) not in self._surplus(found, key)
+        ordinal, found = ordinal_of(pod), self._set_of(pod)
+        if ordinal is None or found is None or not _sets_replicas(found):
+            return True
+        return ordinal in found.spec.wanted_ordinals
 
     def is_ordered(self, pod: Pod) -> bool:
         """Whether the set has OrderedReady, the default: a pod is made only when lower ordinals are ready."""
@@ -73,16 +72,6 @@ class Ordinals:
             missing = (n for n in wanted if n not in there or not _is_ready(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
-
-    def _surplus(self, owner: StatefulSet, key: _Key) -> Sequence[int]:
-        """The ordinals that exist, are not wanted, and stand for none that is missing."""
-        if not _sets_replicas(owner):
-            return ()
-        wanted, there = owner.spec.wanted_ordinals, self._pods[key]
-        missing = len(wanted) - sum(ordinal in wanted for ordinal in there)
-        if owner.spec.pod_management_policy == "OrderedReady":
-            missing = 0
-        return sorted(ordinal for ordinal in there if ordinal not in wanted)[missing:]
 
     @cached_property
     def _pods(self) -> dict[_Key, dict[int, Pod]]:

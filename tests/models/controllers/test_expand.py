@@ -128,6 +128,13 @@ def test_stateful_sets_fill_the_lowest_ordinals() -> None:
     }
 
 
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+def test_ordinals_that_are_not_wanted_stand_for_none_that_is(policy: str) -> None:
+    """The controller makes what is missing before it takes away what is too much, as when `start` changes."""
+    db = workload("StatefulSet", "db", replicas=3, ordinals={"start": 2}, podManagementPolicy=policy)
+    assert names(new_pods(db, *(pod(f"db-{number}", db) for number in range(3)))) == ["db-3", "db-4"]
+
+
 def test_a_terminating_stateful_pod_keeps_its_name() -> None:
     """The controller cannot create the replacement before the old pod is gone."""
     db = workload("StatefulSet", "db", replicas=2)

@@ -84,6 +84,8 @@ def test_an_ordinal_that_is_not_wanted_any_more() -> None:
     assert reasons(stateful(2), *(numbered(n) for n in range(3))) == ["", "", NOT_WANTED]
     found = reasons(stateful(2, ordinals={"start": 1}), *(numbered(n) for n in range(3)))
     assert found == [NOT_WANTED, "", ""]
+    found = reasons(stateful(2, podManagementPolicy="Parallel"), numbered(1), numbered(2))
+    assert found == ["", NOT_WANTED], "what is missing is made whether or not it goes"
 
 
 def test_a_stateful_set_that_is_rolled_out_makes_pods_from_the_new_revision() -> None:
