@@ -16,10 +16,12 @@ from planner.constraints import Violation
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.constraints.volumes import VolumeBinding
 from planner.documents.plan import CheckReport, ConstraintReport, Finding, SpreadChange
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
+from planner.scheduler.profile import profiles_of, switched_off
 from planner.state.state import State
 
 #: Of a constraint with more domains documents say only what changes.
@@ -48,12 +50,15 @@ def _without_domains(problem: Problem, spread: Iterable[SpreadCounts]) -> Iterat
 
     Named are those that no node at all has; where each is on some node, all of them.
     """
+    profiles = profiles_of(problem.cluster.scheduler_config).items()
+    unasked = {name for name, config in profiles if PodTopologySpread in switched_off(config)}
     for found in spread:
         constraint = found.rule.constraint
         if not found.rule.counts.domains.any():
             labels = found.rule.counted.labels or (constraint.topology_key,)
             lacking = [key for key in labels if not problem.nodes.with_keys([key]).any()] or labels
-            means = "keeps its pods pending" if found.hard else "has no effect"
+            schedulers = {problem.templates[number].pod.spec.scheduler_name for number in found.carriers}
+            means = "keeps its pods pending" if found.hard and schedulers - unasked else "has no effect"
             yield (
                 f"{found.workload} of {found.namespace}: no node that counts for it has the "
                 f"label{'s' if len(lacking) > 1 else ''} {' and '.join(lacking)}, "

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models import Cluster, InputError
-from planner import check
+from planner import check, simulate
 from planner.audit.findings import audit
 from planner.documents.plan import CheckReport
 from planner.problem.problem import Problem
@@ -353,6 +353,15 @@ def test_a_note_names_the_labels_that_are_missing() -> None:
     assert check(cluster(node("n1"), both)).notes == (f"{begin} label {ZONE}, {end}",)
     apart = [node("n1", zone="a"), node("n2", labels={RACK: "r"})]
     assert check(cluster(*apart, rack)).notes == (f"{begin} labels {RACK} and {ZONE}, {end}",)
+
+
+def test_a_constraint_that_no_profile_asks_for_keeps_no_pod_pending() -> None:
+    """It has no domains, and its pod gets a node all the same."""
+    off = scheduler(profile(plugins={"filter": {"disabled": [{"name": "PodTopologySpread"}]}}))
+    found = cluster(node("n1"), pod("w", app="web", spread=[spread(ZONE)]), off)
+    (note,) = check(found).notes
+    assert note.endswith(f"has the label {ZONE}, so its DoNotSchedule constraint has no effect")
+    assert simulate(found).decisions[0].node == "n1"
 
 
 def test_a_snapshot_without_nodes_is_an_error() -> None:
