@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from models.objects.base import KubeModel
 from models.objects.descheduler import POLICY_ARGS, PolicyPluginConfig
 from models.objects.pod import READ_CONDITIONS, PodStatus
+from models.objects.quantity import ResourceList
 from models.objects.scheduler_config import PLUGIN_ARGS, Plugin, PluginConfig, ResourceWeight
 from models.objects.storage import CSINodeDriver
 
@@ -37,6 +38,8 @@ class Meaning(Enum):
     ADDRESS = auto()
     MESSAGE = auto()
     """A sentence in which names may stand."""
+    AMOUNTS = auto()
+    """Amounts by resource, in whose name a class may stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,8 @@ def _models_in(annotation: object) -> Iterator[type[KubeModel]]:
 def _meaning(model: type[KubeModel], name: str, annotation: object) -> Meaning:
     if name == "name" and model in _FIXED_NAMES:
         return Meaning.FIXED
+    if annotation == ResourceList:
+        return Meaning.AMOUNTS
     if annotation == dict[str, str] and name not in _MEANINGS.keys() - {"node_selector"}:
         return Meaning.LABELS
     if name in _FIXED or not _is_text(annotation):

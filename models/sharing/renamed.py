@@ -27,6 +27,11 @@ _FIXED_VALUES = {
 _TOKEN_VOLUME = re.compile("kube-api-access-[a-z0-9]{5}")
 #: The pool of a Ceph device where none is named.
 _RBD_POOL = "rbd"
+#: A StorageClass or DeviceClass in the name of a resource.
+_CLASS = re.compile(
+    r".+(?=\.(?:storageclass\.storage|deviceclass\.resource)\.k8s\.io/)|"
+    r"(?<=deviceclass\.resource\.kubernetes\.io/).+"
+)
 _SELECTED = re.compile(r"(?<==)\s*[\w.-]+|\([^()]*\)")
 
 
@@ -104,6 +109,8 @@ def _map(part: Manifest, meaning: Meaning, names: Names) -> Manifest:
             return {key: _value(key, text, names) for key, text in part.items()}
         case Meaning.NAMES_AS_KEYS:
             return {names.name(key): text for key, text in part.items()}
+        case Meaning.AMOUNTS:
+            return {_CLASS.sub(lambda found: names.name(found[0]), key): text for key, text in part.items()}
         case Meaning.ANNOTATIONS:
             return {key: _annotation(key, text, names) for key, text in part.items()}
         case _:

@@ -3,6 +3,7 @@
 import json
 import re
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -146,3 +147,48 @@ def test_words_keep_their_meaning() -> None:
     assert found["spec"]["volumes"][0]["name"] == "kube-api-access-x7k2p"
     assert found["spec"]["volumes"][1]["rbd"] == {"pool": "rbd"}
     assert found["spec"]["priorityClassName"] == "system-node-critical"
+
+
+def test_a_class_in_the_name_of_a_resource_is_renamed_with_it() -> None:
+    """A quota goes on counting the claims of its StorageClass, and no name of a class is told."""
+    storage, device = "storageclass.storage.k8s.io", "deviceclass.resource"
+    items: list[dict[str, Any]] = [
+        {"kind": "StorageClass", "metadata": {"name": "fast.ssd"}, "provisioner": "ebs.csi.aws.com"},
+        {"kind": "DeviceClass", "metadata": {"name": "gold"}},
+        {
+            "kind": "ResourceQuota",
+            "metadata": {"name": "team", "namespace": "shop"},
+            "spec": {
+                "hard": {
+                    f"fast.ssd.{storage}/requests.storage": "1Gi",
+                    f"gold.{device}.k8s.io/devices": "1",
+                    f"requests.{device}.kubernetes.io/gold": "1",
+                    "requests.example.com/gold": "1",
+                }
+            },
+        },
+        {
+            "kind": "Pod",
+            "metadata": {"name": "web-0", "namespace": "shop"},
+            "spec": {
+                "containers": [
+                    {"name": "c", "resources": {"requests": {f"{device}.kubernetes.io/gold": "1"}}},
+                ]
+            },
+        },
+    ]
+    old = OldNames()
+    for item in items:
+        renamed(item, old)
+    new = NewNames(old.parts)
+    *classes, quota, pod = (renamed(item, new) for item in items)
+    disks, devices = (found["metadata"]["name"] for found in classes)
+    assert "gold" not in devices
+    assert list(quota["spec"]["hard"]) == [
+        f"{disks}.{storage}/requests.storage",
+        f"{devices}.{device}.k8s.io/devices",
+        f"requests.{device}.kubernetes.io/{devices}",
+        "requests.example.com/gold",
+    ]
+    (container,) = pod["spec"]["containers"]
+    assert list(container["resources"]["requests"]) == [f"{device}.kubernetes.io/{devices}"]
