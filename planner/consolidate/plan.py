@@ -207,7 +207,7 @@ class _Consolidation:
         yield best
         moves = best.emptied.moves
         for removal in layout.removals:
-            if removal.moves(layout.before) < moves:
+            if removal.moves(self._setting.before) < moves:
                 found = self._carrying().of(self._setting, removal)
                 found.emptied.check()
                 yield found

@@ -68,7 +68,6 @@ from planner.proof.meter import Meter
 class FoundLayout:
     """A layout, and what no layout can cost less than; `removals` are those of the removals alone."""
 
-    before: Layout
     removals: Sequence[Layout]
     layout: Layout
     least_cost: int
@@ -94,7 +93,7 @@ class ConsolidationSearch:
         self._meter = meter
         self._machines = machines
         self._bound = bound
-        self.before = task.before
+        self._before = task.before
         self._regions = NodeRegions(task)
         self._sizes = shares(self._trial.problem)
         self._draw = np.random.default_rng(1)
@@ -107,14 +106,14 @@ class ConsolidationSearch:
         removals, bound = self._removals()
         first = removals[0]
         if self._is_large and self._meter.over():
-            return FoundLayout(self.before, removals, first, bound.cost, bound)
+            return FoundLayout(removals, first, bound.cost, bound)
         self._set(first)
         if self._pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
         if not self._follows(bound):
             return self._by_regions(removals, bound)
         layout = first if self._is_large else self._recreated(first, bound.cost)
-        return FoundLayout(self.before, removals, layout, bound.cost, bound)
+        return FoundLayout(removals, layout, bound.cost, bound)
 
     def _removals(self) -> tuple[Sequence[Layout], CostBound]:
         """What nodes taken away in different orders lead to, the cheapest first, and the bound."""
@@ -140,7 +139,7 @@ class ConsolidationSearch:
         layout = self._improve(self._recreated(removals[0], bound.cost), bound.cost)
         removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
         fewer = min((*removals, self._with_fewer_moves(layout)), key=self._key)
-        return FoundLayout(self.before, removals, fewer, bound.cost, bound, freer=layout)
+        return FoundLayout(removals, fewer, bound.cost, bound, freer=layout)
 
     def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:
         """Whether a layout is so cheap that taking nodes away does not pay."""
@@ -156,19 +155,19 @@ class ConsolidationSearch:
         return [*self._task.movable.templates]
 
     def _key(self, layout: Layout) -> tuple[int, int]:
-        return self._removable.cost(layout.removed), layout.moves(self.before)
+        return self._removable.cost(layout.removed), layout.moves(self._before)
 
     def _emptiest_first(self, *, fixed_first: bool) -> Layout:
         """What autoscalers do."""
-        removal = NodeRemoval(self._task, self._meter, self.before.removed)
+        removal = NodeRemoval(self._task, self._meter, self._before.removed)
         return self._tried(removal, lambda: removal.run(fixed_first=fixed_first))
 
     def _in_bulk(self) -> Layout:
         """Many nodes at once; that leaves no way back, so the trial cluster is set to what it was."""
-        removal = BulkRemoval(self._task, self._meter, self.before.removed)
+        removal = BulkRemoval(self._task, self._meter, self._before.removed)
         removal.run_in_bulk()
         layout = self._task.read(removal.removed)
-        self._set(self.before)
+        self._set(self._before)
         return layout
 
     def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
@@ -225,18 +224,18 @@ class ConsolidationSearch:
         }
         layout, found = self._regions.solve(first, NodeRegion(every, work, least_cost - fixed), self._meter)
         if found is None:
-            return FoundLayout(self.before, removals, first, least_cost, known)
+            return FoundLayout(removals, first, least_cost, known)
         bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
         best = min((first, layout), key=self._key)
         moves = found.bounds.get(MOVES) if known.complete else known.moves
         # Too little is free before anything changes.
-        lacks_room = self._task.limits.lacks_room(self.before.removed)
-        if lacks_room and self._key(self.before) <= (bound, 0):
+        lacks_room = self._task.limits.lacks_room(self._before.removed)
+        if lacks_room and self._key(self._before) <= (bound, 0):
             # The model refuses what the snapshot leaves free, and doing nothing is a plan all the same.
-            best, bound, moves = self.before, self._key(self.before)[0], 0
+            best, bound, moves = self._before, self._key(self._before)[0], 0
         if self._key(best)[0] > bound:
             moves = None
-        return FoundLayout(self.before, removals, best, bound, known, moves)
+        return FoundLayout(removals, best, bound, known, moves)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
         """Solve regions until the cost is the least or the work is done; of equal cost the first is best.

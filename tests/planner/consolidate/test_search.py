@@ -55,7 +55,7 @@ class Tried:
     def check(self, case: Drawn, removal: NodeRemoval) -> Layout:
         """The layout that the trial cluster has now: all rules hold, and no pod is on a node that goes."""
         layout = self.task.read(removal.removed)
-        places = self.places(FoundLayout(self.before, (), layout, 0, CostBound(0)))
+        places = self.places(FoundLayout((), layout, 0, CostBound(0)))
         assert case.holds(places), case
         assert not removal.removed[places].any(), case
         return layout
@@ -63,7 +63,7 @@ class Tried:
     def places(self, found: FoundLayout) -> list[int]:
         """The node of every pod in the order of the drawn ones."""
         node_of = self.problem.node_of.copy()
-        for move in moves_to(self.problem, self.movable, found.before, found.layout):
+        for move in moves_to(self.problem, self.movable, self.before, found.layout):
             assert node_of[move.pod] == move.source
             node_of[move.pod] = move.target
         number = {pod.name: pod_number for pod_number, pod in enumerate(self.problem.pods)}
@@ -89,7 +89,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
             continue
         assert found.least_cost == cost, case
         assert tried.removable.cost(found.layout.removed) == cost, case
-        assert (found.layout.moves(found.before), found.least_moves) == (moves, moves), case
+        assert (found.layout.moves(tried.before), found.least_moves) == (moves, moves), case
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(2))
@@ -187,7 +187,7 @@ def test_no_more_moves_than_allowed(most: int) -> None:
     for case in cases(100 + most, seeds.tries(15)):
         tried = Tried(case)
         found = tried.search(most_moves=most)
-        assert found.layout.moves(found.before) <= most
+        assert found.layout.moves(tried.before) <= most
         assert case.least()[0] <= found.least_cost <= tried.removable.cost(found.layout.removed)
 
 
