@@ -25,14 +25,15 @@ from planner.proof import consolidation_effort as effort
 
 @dataclass(frozen=True, slots=True)
 class SafeMove:
-    """A landing that holds; `alone` when it does only while no other move is under way.
-
-    With `others_cordoned` all other nodes that it could land on are cordoned while it is under way.
-    """
+    """A landing that holds; `alone` when it does only while no other move is under way."""
 
     landing: Landing
     alone: bool
-    others_cordoned: bool = False
+
+    @property
+    def others_cordoned(self) -> bool:
+        """Whether all other nodes that it could land on are cordoned while it is under way."""
+        return self.landing.kind == "cordoned" and not self.alone
 
 
 class CertainMoves:
@@ -221,11 +222,8 @@ class CertainMoves:
 
     def _beside_others(self, move: Move) -> SafeMove | None:
         """The move to its target, pinned or with other nodes cordoned, whatever else is under way."""
-        landing = self._landings.pinned(move)
-        if landing is not None:
-            return SafeMove(landing, alone=False)
-        landing = self._landings.with_others_cordoned(move)
-        return None if landing is None else SafeMove(landing, alone=False, others_cordoned=True)
+        landing = self._landings.beside_others(move)
+        return None if landing is None else SafeMove(landing, alone=False)
 
     def _targets(self, pod: int, source: int) -> list[int]:
         """The nodes that a replacement may be certain to come to, the best first."""

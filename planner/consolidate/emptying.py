@@ -27,7 +27,7 @@ from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.wave_order import EmptyingOrder, asking_about_each_other
 from planner.eviction.budgets import Budgets
-from planner.landing.landing import NO_PINS, RESTRICTED, Landing, PinPolicy
+from planner.landing.landing import RESTRICTED, Landing, PinPolicy
 from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
@@ -211,11 +211,8 @@ class Emptying:
 
     def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
         """What leads replacements: pins, or cordons where few enough nodes are kept."""
-        templates = self._movable.templates
-        if self._pins:
-            return PinPolicy.of(trial, templates, cordon=True)
-        few = kept <= effort.EMPTYING_CORDONED
-        return PinPolicy.of_cordons(trial, templates) if few else NO_PINS
+        cordon = self._pins or kept <= effort.EMPTYING_CORDONED
+        return PinPolicy.of(trial, self._movable.templates, pins=self._pins, cordon=cordon)
 
     def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
         """The emptiest node first."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.layout import SearchTask, shares
-from planner.moves.constraint_counts import excesses
+from planner.moves.constraint_counts import excesses, worse
 from planner.problem.nodes import Codes, Mask
 from planner.proof.meter import Meter
 
@@ -160,7 +160,7 @@ class NodeRemoval:
         return [index["cpu"], index["memory"]]
 
     def _is_no_worse(self) -> bool:
-        return all(found.excess() <= most for found, most in zip(self._hard, self._most, strict=True))
+        return not worse(self._most, self._hard)
 
     def _are_few_moves(self) -> bool:
         most = self._limits.most_moves

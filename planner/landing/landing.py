@@ -41,18 +41,15 @@ class PinPolicy:
         return bool(self.pinnable or self.cordonable)
 
     @classmethod
-    def of(cls, trial: TrialCluster, templates: Iterable[int], *, cordon: bool) -> PinPolicy:
-        """Which of some templates may be pinned, and which use cordons; cordons only with `cordon`."""
+    def of(
+        cls, trial: TrialCluster, templates: Iterable[int], *, cordon: bool, pins: bool = True
+    ) -> PinPolicy:
+        """Which of some templates may be pinned, and which others use cordons; cordons only with `cordon`."""
         several = frozenset(templates)
-        pinned = several & pinnable(trial.problem)
-        pins = frozenset(t for t in pinned if trial.framework(t).profile.heeds_affinity)
-        others = several - pins if cordon else ()
-        return cls(pins, frozenset(template for template in others if _heeds_cordons(trial, template)))
-
-    @classmethod
-    def of_cordons(cls, trial: TrialCluster, templates: Iterable[int]) -> PinPolicy:
-        """No pins; cordons for all of some templates that heed them."""
-        return cls(cordonable=frozenset(t for t in templates if _heeds_cordons(trial, t)))
+        may = several & pinnable(trial.problem) if pins else ()
+        pinned = frozenset(t for t in may if trial.framework(t).profile.heeds_affinity)
+        others = several - pinned if cordon else ()
+        return cls(pinned, frozenset(template for template in others if _heeds_cordons(trial, template)))
 
 
 #: Evictions alone.

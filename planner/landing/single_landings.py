@@ -56,21 +56,16 @@ class SingleLandings:
         self.trial.state.forget_history()
         return wave
 
-    def pinned(self, move: Move) -> Landing | None:
-        """The landing pinned to the target, which is open all the time; None when that cannot be."""
-        if self.trial.template(move.pod) not in self._pin_policy.pinnable:
-            return None
-        return self._allowed(move, partial(self._always_open, kind="pinned"))
+    def beside_others(self, move: Move) -> Landing | None:
+        """The landing on the target, open all the time, pinned to it or while no other node is open.
 
-    def with_others_cordoned(self, move: Move) -> Landing | None:
-        """The landing on the target, open all the time, while no other node is; None when that cannot be.
-
-        Which nodes have to be cordoned is not said.
+        None when that cannot be.  Which nodes have to be cordoned is not said.
         """
-        template = self.trial.template(move.pod)
-        if template not in self._pin_policy.cordonable or self._is_open_to_many(template):
+        template, policy = self.trial.template(move.pod), self._pin_policy
+        kind: Kind = "pinned" if template in policy.pinnable else "cordoned"
+        if kind == "cordoned" and (template not in policy.cordonable or self._is_open_to_many(template)):
             return None
-        return self._allowed(move, partial(self._always_open, kind="cordoned"))
+        return self._allowed(move, partial(self._always_open, kind=kind))
 
     def _is_open_to_many(self, template: int) -> bool:
         """Whether more nodes than may be cordoned could ever accept a pod of a template."""

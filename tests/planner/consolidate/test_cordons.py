@@ -83,7 +83,7 @@ def test_no_cordon_where_scores_lead_there() -> None:
         move = Move(pods["default/a-0"], index["go"], index[name])
         only = np.arange(trial.problem.nodes.size) == move.target
         planned_there = Landing(move, "cordoned", only, OnNodes(nodes=(name,)))
-        waves = with_cordons(trial, [[SafeMove(planned_there, alone=False, others_cordoned=True)]])
+        waves = with_cordons(trial, [[SafeMove(planned_there, alone=False)]])
         landings += [(one.kind, one.cordon) for one in waves[0]]
     assert landings == [("scores", ()), ("cordoned", (index["free"],))]
 
