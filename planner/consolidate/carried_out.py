@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -13,8 +12,6 @@ from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, PlanLimits, Reserve
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.setting import Setting
-from planner.consolidate.site_counts import SiteCounts
-from planner.cpsat.kept import Site
 from planner.problem.nodes import Mask
 from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
@@ -131,10 +128,4 @@ def _landed_on(found: Emptied) -> Mask:
 def _reached(setting: Setting, found: Emptied) -> Layout:
     """Where pods are after all waves."""
     moves = [landing.move for wave in found.waves for landing in wave]
-    templates = setting.problem.template_of[[move.pod for move in moves]].tolist()
-    change = Counter[Site]()
-    for template, move in zip(templates, moves, strict=True):
-        change[template, move.source] -= 1
-        change[template, move.target] += 1
-    before = setting.before.counts
-    return Layout(before.plus(SiteCounts.at_sites(before.size, change)), found.removed)
+    return setting.before.after(((setting.trial.template(move.pod), move) for move in moves), found.removed)

@@ -6,8 +6,8 @@ ran on a node before, at most; which of them go is decided at the end, the cheap
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from planner.consolidate.removable import Removable, goes_with_its_node
 from planner.consolidate.site_counts import SiteCounts
+from planner.cpsat.kept import Site
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
@@ -75,6 +76,14 @@ class Layout:
     def moves(self, before: Layout) -> int:
         """How many pods are on another node than before."""
         return int(before.counts.more_than(self.counts).numbers.sum())
+
+    def after(self, moves: Iterable[tuple[int, Move]], removed: Mask) -> Layout:
+        """The layout after some moves, each with the template of its pod, when some nodes go."""
+        change = Counter[Site]()
+        for template, move in moves:
+            change[template, move.source] -= 1
+            change[template, move.target] += 1
+        return Layout(self.counts.plus(SiteCounts.at_sites(self.counts.size, change)), removed)
 
 
 @dataclass(frozen=True, slots=True)

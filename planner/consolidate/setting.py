@@ -6,7 +6,6 @@ added it is one of the nodes that are removed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -21,14 +20,12 @@ from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.layout import Layout, PlanLimits, SearchTask, first_layout, moves_to
 from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
 from planner.consolidate.removable import NodeChoice, Removable
-from planner.consolidate.site_counts import SiteCounts
-from planner.cpsat.kept import Site
 from planner.documents.consolidation import AddedNode
 from planner.eviction.budgets import Budgets
 from planner.eviction.movable import is_tied
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
 from planner.whatif.eviction import without_pods
@@ -111,17 +108,15 @@ class Setting:
         if to is self:
             return layout
         names, index, pods = self.problem.nodes.names, to.problem.nodes.index, to.problem.pod_index
-        change = Counter[Site]()
-        for move in moves_to(self.problem, self.movable, self.before, layout):
-            template = int(to.problem.template_of[pods[self.problem.pods[move.pod].key]])
-            change[template, index[names[move.source]]] -= 1
-            change[template, index[names[move.target]]] += 1
-        before = to.before.counts
+        moves = [
+            Move(pods[self.problem.pods[move.pod].key], index[names[move.source]], index[names[move.target]])
+            for move in moves_to(self.problem, self.movable, self.before, layout)
+        ]
         removed = to.added
         for node, gone in enumerate(layout.removed.tolist()):
             if names[node] in index:
                 removed[index[names[node]]] = gone
-        return Layout(before.plus(SiteCounts.at_sites(before.size, change)), removed)
+        return to.before.after(((to.trial.template(move.pod), move) for move in moves), removed)
 
 
 def named(
