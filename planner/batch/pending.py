@@ -22,7 +22,7 @@ from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.problem.volume_claims import Claims
-from planner.scheduler.framework import Framework, Plan
+from planner.scheduler.framework import Framework, Plan, filters_by_profile
 from planner.scheduler.order import Placement, Step
 from planner.scheduler.profile import build, make_filters, profiles_of, switched_off
 from planner.scheduler.scheduler import Scheduler
@@ -229,22 +229,12 @@ class Pending:
         Of a `final_state` with those about what nodes have, which hold for pods of all profiles.
         """
         frameworks = self._complete if final_state else self.frameworks
-        own: dict[str, set[int]] = defaultdict(set)
-        for number in self.pods:
-            own[self.template(number).pod.spec.scheduler_name].add(number)
-        return [(frameworks[name].profile.filters, frozenset(numbers)) for name, numbers in own.items()]
+        return filters_by_profile(frameworks, map(self.template, self.pods))
 
     def running_by_profile(self) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
-        """Every profile's filters, and the templates of the pods that run and stay where they are.
-
-        Those of schedulers without a profile count as the first one's.
-        """
-        problem, first = self.problem, next(iter(self.frameworks))
-        own: dict[str, set[int]] = defaultdict(set)
-        for number in np.unique(problem.template_of[self.state.node_of >= 0]).tolist():
-            name = self.template(number).pod.spec.scheduler_name
-            own[name if name in self.frameworks else first].add(number)
-        return [(self.frameworks[name].profile.filters, frozenset(numbers)) for name, numbers in own.items()]
+        """Every profile's filters, and the templates of the pods that run and stay where they are."""
+        placed = np.unique(self.problem.template_of[self.state.node_of >= 0]).tolist()
+        return filters_by_profile(self.frameworks, map(self.template, placed))
 
     @cached_property
     def _complete(self) -> Mapping[str, Framework]:

@@ -20,14 +20,8 @@ from planner.scheduler.framework import Plan
 
 def at_most(plan: Plan) -> int:
     """No more than so many fit, in whatever order."""
-    if plan.refusal is not None:
-        return 0
     room = _by_node(plan)
-    wanted = {plan.template.index: int(room.sum())}
-    for plugin in plan.changing:
-        limit = plugin.most(plan.template, wanted)
-        room = room if limit is None else np.minimum(room, limit)
-    return int(room.sum())
+    return int(np.minimum(room, plan.room({plan.template.index: int(room.sum())})).sum())
 
 
 def order_matters(plan: Plan) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from planner.consolidate.distribution import KindQuotas
 from planner.consolidate.layout import SearchTask
-from planner.consolidate.regions import cells, profiles, room_of
+from planner.consolidate.regions import cells
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import TrialCluster
@@ -23,6 +23,7 @@ from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Ints
 from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
+from planner.scheduler.framework import filters_by_profile
 
 if TYPE_CHECKING:
     from planner.cpsat.keeping import KeepModel
@@ -118,7 +119,7 @@ class _Kinds:
         self.wanted = {template: len(movable.of(template)) for template in movable.templates}
         self.groups = cells(trial, [*self.wanted], removable)
         self.pairs = len(self.wanted) * len(self.groups.first)
-        self._room = {template: room_of(trial, template, self.wanted) for template in self.wanted}
+        self._room = {template: trial.plan(template).room(self.wanted) for template in self.wanted}
         free = trial.free()
         self._keepable = {
             kind: Keepable(int(self.groups.nodes_in[kind]), int(removable.prices[node]), free[:, node])
@@ -153,7 +154,8 @@ class _Kinds:
             running=running,
             uneven=uneven,
         )
-        return KeepModel(batch, profiles(self._trial, batch), keepable, self._touched, KeptRequirements())
+        profiles = filters_by_profile(self._trial.frameworks, batch.templates)
+        return KeepModel(batch, profiles, keepable, self._touched, KeptRequirements())
 
     def near(self, running: Mapping[int, Ints], meter: Meter) -> KeptSolution | None:
         """Quotas of the kinds near the least cost, with few moves; nodes are full only where they have to be.

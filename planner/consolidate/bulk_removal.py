@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.regions import room_of
 from planner.moves.constraint_counts import worse
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Ints, Mask
@@ -186,7 +185,7 @@ class BulkRemoval(NodeRemoval):
         for plugin in plan.changing:
             if not plugin.compares:
                 accepted = accepted & (plugin.reject(plan.template) == 0)
-        room = room_of(trial, template, {template: wanted})
+        room = plan.room({template: wanted})
         nodes = np.flatnonzero(accepted & (room > 0))
         return nodes, np.minimum(room[nodes], 1 if trial.rules(template) else wanted)
 

@@ -16,7 +16,7 @@ import numpy as np
 from planner.consolidate.bound import CostBound, cost_bound
 from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.loss import room_with_preemption
-from planner.consolidate.regions import cells, room_of
+from planner.consolidate.regions import cells
 from planner.consolidate.removable import Removable
 from planner.consolidate.setting import ConsolidationQuestion, Setting, named
 from planner.problem.nodes import HOSTNAME
@@ -92,7 +92,7 @@ def _useful(
     asked = np.array([t.requests for t in problem.templates]).reshape(-1, len(problem.allocatable))
     # Volumes may be out of reach of nodes that nothing else tells apart.
     numbers = {template: len(setting.movable.of(template)) for template in setting.movable.templates}
-    holds = [room_of(setting.trial, template, numbers) for template in numbers]
+    holds = [setting.trial.plan(template).room(numbers) for template in numbers]
     rows = asked.any(axis=0)
     free = np.vstack([setting.trial.free()[rows], *holds])
     brings = np.vstack([free, -setting.trial.state.used[rows]]) if spare else free

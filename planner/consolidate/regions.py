@@ -14,14 +14,13 @@ import numpy as np
 from planner.consolidate.layout import Layout, SearchTask, shares
 from planner.consolidate.removable import Removable
 from planner.consolidate.site_counts import SiteCounts
-from planner.constraints import Filter
-from planner.constraints.family import PLENTY
 from planner.cpsat.kept import Keepable, KeptRequirements, KeptSolution, Site
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups, numbered
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Mask
 from planner.proof.meter import Meter
+from planner.scheduler.framework import filters_by_profile
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Batch
@@ -63,7 +62,7 @@ class NodeRegions:
         batch = self._batch(pods, nodes)
         model = KeepModel(
             batch,
-            profiles(self._trial, batch),
+            filters_by_profile(self._trial.frameworks, batch.templates),
             self._keepable(nodes),
             self._touched(batch),
             self._requirements(layout, region),
@@ -101,7 +100,7 @@ class NodeRegions:
         problem = self._trial.problem
         numbers = np.bincount(problem.template_of[pods], minlength=len(problem.templates))
         wanted = {int(t): int(numbers[t]) for t in np.flatnonzero(numbers)}
-        room = {t: np.where(nodes, room_of(self._trial, t, wanted), 0) for t in wanted}
+        room = {t: np.where(nodes, self._trial.plan(t).room(wanted), 0) for t in wanted}
         running = {t: np.where(nodes, self._before.counts.row(t), 0) for t in wanted}
         return Batch(problem, wanted, room, running=running)
 
@@ -146,25 +145,6 @@ class NodeRegions:
             staying[template, node], coming[template, node] = stays, number - stays
         kept = {node: int(not layout.removed[node]) for node in np.flatnonzero(nodes).tolist()}
         return KeptSolution(coming, staying, kept)
-
-
-def room_of(trial: TrialCluster, template: int, wanted: Mapping[int, int]) -> Ints:
-    """The most of the wanted pods of a template that each node could take, as the state is now."""
-    plan = trial.plan(template)
-    room = np.where(plan.static, PLENTY, 0)
-    for plugin in plan.changing:
-        most = plugin.most(plan.template, wanted)
-        if most is not None:
-            room = np.minimum(room, most)
-    return np.minimum(room, wanted[template])
-
-
-def profiles(trial: TrialCluster, batch: Batch) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
-    """Every profile's filters, and the templates of the batch that it schedules."""
-    own: dict[str, set[int]] = {}
-    for template in batch.templates:
-        own.setdefault(template.pod.spec.scheduler_name, set()).add(template.index)
-    return [(trial.frameworks[name].profile.filters, frozenset(numbers)) for name, numbers in own.items()]
 
 
 def cells(trial: TrialCluster, batch_templates: Sequence[int], removable: Removable) -> NodeGroups:

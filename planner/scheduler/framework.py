@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,15 @@ class Plan:
     changing: tuple[Filter, ...]
     named: Mask | None
     scores: tuple[tuple[Score, int], ...]
+
+    def room(self, wanted: Mapping[int, int]) -> Ints:
+        """The most of its wanted pods that each node could take, as the state is now."""
+        room = np.where(self.static, wanted[self.template.index], 0)
+        for plugin in self.changing:
+            most = plugin.most(self.template, wanted)
+            if most is not None:
+                room = np.minimum(room, most)
+        return room
 
 
 class Rejection:
@@ -267,3 +276,17 @@ class Framework:
         if feasible.count == 1:
             return int(feasible.mask.argmax())
         return feasible.best(self.totals(plan, feasible))
+
+
+def filters_by_profile(
+    frameworks: Mapping[str, Framework], templates: Iterable[Template]
+) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
+    """Every profile's filters, and which of some templates are its own.
+
+    Those of schedulers without a profile count as the first one's.
+    """
+    own, first = defaultdict[str, set[int]](set), next(iter(frameworks))
+    for template in templates:
+        name = template.pod.spec.scheduler_name
+        own[name if name in frameworks else first].add(template.index)
+    return [(frameworks[name].profile.filters, frozenset(numbers)) for name, numbers in own.items()]
