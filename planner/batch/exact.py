@@ -56,7 +56,9 @@ class Exact:
         best.offer(self._in_order([placement]))
         final_pods = None if best.all_placed() else self._place_more(best)
         if self.is_few() and best.all_placed() and not best.perfect():
-            self._improve_soft_stages_one_by_one(best)
+            # The model of all orders promised too much: the best of all sequences with as many pods.
+            pods = best.pods()
+            self._offer_solved(best, self.solve((), sum(pods.values()), one_by_one=True, pods=pods))
         return final_pods
 
     def is_few(self) -> bool:
@@ -84,16 +86,8 @@ class Exact:
         if done:
             pods = best.pods()
             best.learn(Proof(pods, pods, "the search through all sequences"))
-            self._improve_soft_stages(best, pods)
-
-    def _improve_soft_stages(self, best: Incumbent, pods: Mapping[str, int]) -> None:
-        """Of the placements with as many pods, ask for one that is better in the softer stages."""
-        self._offer_solved(best, self.solve(best.steps or (), pods=pods))
-
-    def _improve_soft_stages_one_by_one(self, best: Incumbent) -> None:
-        """The best of all sequences with as many pods, where the model of all orders promised too much."""
-        pods = best.pods()
-        self._offer_solved(best, self.solve((), sum(pods.values()), one_by_one=True, pods=pods))
+            # One with as many pods may be better in the softer stages.
+            self._offer_solved(best, self.solve(best.steps or (), pods=pods))
 
     def _offer_solved(self, best: Incumbent, solved: tuple[Sequence[Placement], Proof] | None) -> None:
         """Offer what was found, and take note of what it proved."""

@@ -50,7 +50,7 @@ def sections(document: Comparison, page: Page) -> Iterator[Section]:
     figures, equal = _figures(document, page)
     more = f"and {counted(equal, 'figure')} the same in all columns (-v shows all)"
     folded = Sentence(more) if equal and figures.rows else None
-    yield section("Figures", figures, folded, _drawn_as(document, figures))
+    yield section("Figures", figures, folded, _drawn_as(figures))
     yield from _spread(document, page)
     if page.everything or page.searchable:
         yield section("Draws", _draws(document))
@@ -77,14 +77,14 @@ def _places(document: Comparison) -> Iterator[_Place]:
     """The columns in the order of the document; the ranks of draws are one on the screen."""
     for column in document.columns:
         if column.rank is None:
-            yield _Place(_title(document, column).upper(), (column,))
+            yield _Place(_title(column).upper(), (column,))
         elif column.rank == "best":
             ranked = tuple(c for c in document.columns if c.name == column.name and c.rank is not None)
             runs = sum(draw.name == column.name for draw in document.draws)
             yield _Place(f"{runs} DRAWN", ranked)
 
 
-def _title(document: Comparison, column: ComparedColumn) -> str:
+def _title(column: ComparedColumn) -> str:
     if column.name == "optimum":
         return "optimum" if column.status == "Optimal" else "best found"
     return _TITLES[column.name]
@@ -147,7 +147,7 @@ def _cell(row: _Row, place: _Place) -> Words:
     return f"{shown}{row.unit}"
 
 
-def _drawn_as(document: Comparison, figures: Table) -> Sentence | None:
+def _drawn_as(figures: Table) -> Sentence | None:
     """What stands in a cell with several figures."""
     if not any("/" in str(cell) for row in figures.rows for cell in row[1:]):
         return None
@@ -164,7 +164,7 @@ def _spread(document: Comparison, page: Page) -> Iterator[Section]:
     more = None
     if len(touched) > most:
         more = Sentence(f"and {counted(len(touched) - most, 'constraint')} more (-v shows all)")
-    states = tuple(_title(document, column) for column in columns)
+    states = tuple(_title(column) for column in columns)
     yield section("Spread", SpreadBlock(states, shown, page.everything), more)
 
 

@@ -25,7 +25,6 @@ class Assignment:
 
     def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints]) -> None:
         self._problem = pending.problem
-        self._cells = cells
         self._room = room
         state = pending.state
         self._free = np.maximum(self._problem.allocatable - state.used, 0)
@@ -41,8 +40,8 @@ class Assignment:
             wanted = self._problem.templates[template].requests[rows]
             room = self._room[template].copy()
             for cell, pods in cells:
-                for node, number in self._place(room, rows, wanted, self._members[cell], pods):
-                    placement[template, node] += number
+                for node in self._place(room, rows, wanted, self._members[cell], pods):
+                    placement[template, node] += 1
         return placement
 
     def _largest_first(self, quotas: Quotas) -> Iterable[tuple[int, list[tuple[int, int]]]]:
@@ -54,9 +53,7 @@ class Assignment:
         order = sorted(by_template, key=lambda t: (-self._problem.templates[t].priority, -sizes[t], t))
         return [(template, by_template[template]) for template in order]
 
-    def _place(
-        self, room: Ints, rows: Codes, wanted: Ints, members: Codes, pods: int
-    ) -> Iterable[tuple[int, int]]:
+    def _place(self, room: Ints, rows: Codes, wanted: Ints, members: Codes, pods: int) -> Iterable[int]:
         """Rounds of one pod a node while pods are left and nodes have room."""
         across = rows[:, np.newaxis]
         while pods:
@@ -69,7 +66,7 @@ class Assignment:
             self._free[across, chosen] -= wanted[:, np.newaxis]
             room[chosen] -= 1
             pods -= len(chosen)
-            yield from ((node, 1) for node in chosen.tolist())
+            yield from chosen.tolist()
 
     def _best_suited(self, rows: Codes, wanted: Ints, free: Ints) -> Codes:
         """The nodes whose free room is most like the request in its proportions."""

@@ -19,7 +19,6 @@ class Covers:
     def __init__(self, pending: Pending) -> None:
         from planner.cpsat.cover import PackingKind
 
-        self._pending = pending
         self._numbers = list(pending.pods)
         self._running = pending.running_counts()
         room = pending.room(pending.wanted)

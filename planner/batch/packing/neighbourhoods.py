@@ -10,7 +10,6 @@ import numpy as np
 
 from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
-from planner.problem.nodes import Ints
 from planner.proof.meter import Meter
 
 
@@ -67,8 +66,9 @@ class Neighbourhoods:
                 wanted[number] += pods
                 del outside[number, node]
         mark = self._bind(outside)
-        room, there = self._pending.room_on(nodes, wanted), self._there(wanted, nodes)
-        batch = Batch(self._pending.problem, wanted, room, running=there)
+        inside = np.isin(np.arange(self._pending.problem.nodes.size), [*nodes])
+        there = {t: np.where(inside, self._running[t], 0) for t in wanted if t in self._running}
+        batch = Batch(self._pending.problem, wanted, self._pending.room_on(nodes, wanted), running=there)
         model = BatchModel(batch, [(f, own & wanted.keys()) for f, own in self._pending.profiles()])
         self._pending.state.rollback(mark)
         model.at_least(self._pending.by_priority(wanted))
@@ -97,15 +97,3 @@ class Neighbourhoods:
 
     def _nodes_of(self, number: int) -> Collection[list[int]]:
         return self._pending.running.get(number, {}).values()
-
-    def _there(self, wanted: Counter[int], nodes: Collection[int]) -> dict[int, Ints]:
-        return {
-            number: self._only(self._running[number], nodes) for number in wanted if number in self._running
-        }
-
-    def _only(self, amounts: Ints, nodes: Collection[int]) -> Ints:
-        """Amounts of some nodes, and zero on all others."""
-        found = np.zeros_like(amounts)
-        chosen = sorted(nodes)
-        found[chosen] = amounts[chosen]
-        return found

@@ -135,7 +135,7 @@ class MoveOrder:
         """Move a pod to where one of its kind is wanted, if that is possible now."""
         wanted = [node for number, node in self._coming if number == template and node != source]
         pod = self._pod(template, source) if wanted else None
-        if pod is None or not self._try(pod, source, wanted):
+        if pod is None or not self._try(pod, wanted):
             return False
         self._coming[template, self._moves[-1].target] -= 1
         self._coming += Counter()
@@ -160,7 +160,7 @@ class MoveOrder:
             if pod is None or not any(node == source for _, node in self._coming):
                 continue
             others = [n for n in range(self._trial.problem.nodes.size) if n != source]
-            if self._try(pod, source, others):
+            if self._try(pod, others):
                 self._leaving[template, self._moves[-1].target] += 1
                 self._arrived.remove(pod)
                 self._parked.add(pod)
@@ -189,7 +189,7 @@ class MoveOrder:
         first = feasible.best(totals) if feasible.count else -1
         return sorted(best, key=lambda node: node != first)
 
-    def _try(self, pod: int, source: int, nodes: Sequence[int]) -> bool:
+    def _try(self, pod: int, nodes: Sequence[int]) -> bool:
         """Move a pod to the first of some nodes where it makes nothing worse."""
         template, lifted = self._trial.template(pod), OffNode(self._trial, pod)
         if lifted.is_harmless:

@@ -72,7 +72,7 @@ class Placements:
         self._landings = landings
         self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
         self._nodes = trial.problem.nodes.size
-        self.kinds = [*_kinds(trial, movable)]
+        self.kinds = [*_kinds(movable)]
         self._hard = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
         #: Of constraints that share no movable template a move affects one alone.
         self._groups = [*groups_of(self._trial.ledger, movable, self._hard, hard=True)]
@@ -191,7 +191,7 @@ class Placements:
                 ]
 
 
-def _kinds(trial: TrialCluster, movable: Movable) -> Iterator[MovableKind]:
+def _kinds(movable: Movable) -> Iterator[MovableKind]:
     for template in sorted(movable.templates):
         pods = movable.of(template)
         for weight in np.unique(movable.weights[pods]).tolist():
