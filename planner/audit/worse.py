@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from planner.audit.spread_counts import SpreadCounts
 from planner.documents.plan import WorseConstraint
 
-#: The namespace, the workload and the topology key of a constraint, and how many pods it has too many.
-Surplus = tuple[tuple[str, str, str], int]
+#: Constraints of a workload over a key: its namespace, its name, and the key.
+WorkloadConstraint = tuple[str, str, str]
+#: A constraint, and how many pods it has too many.
+Surplus = tuple[WorkloadConstraint, int]
+
+
+def surpluses_of(counts: Iterable[SpreadCounts]) -> Iterator[Surplus]:
+    """What each hard constraint has too much."""
+    for item in counts:
+        if item.hard:
+            key = item.rule.constraint.topology_key
+            yield (item.namespace, item.workload, key), sum(item.surplus.values())
 
 
 def worse_constraints(before: Iterable[Surplus], after: Iterable[Surplus]) -> Iterator[WorseConstraint]:
     """The constraints of a workload over a key that have more too many together, by name."""
-    had, have = _summed(before), _summed(after)
+    had, have = summed(before), summed(after)
     for (namespace, workload, key), pods in sorted(have.items()):
         if pods > had[namespace, workload, key]:
             yield WorseConstraint(
@@ -25,8 +36,9 @@ def worse_constraints(before: Iterable[Surplus], after: Iterable[Surplus]) -> It
             )
 
 
-def _summed(several: Iterable[Surplus]) -> Counter[tuple[str, str, str]]:
-    found = Counter[tuple[str, str, str]]()
+def summed(several: Iterable[Surplus]) -> Counter[WorkloadConstraint]:
+    """What the constraints of a workload over a key have too much together."""
+    found = Counter[WorkloadConstraint]()
     for whose, pods in several:
         found[whose] += pods
     return found

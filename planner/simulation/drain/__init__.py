@@ -14,7 +14,7 @@ from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
 from planner.audit.spread_counts import Owners, SpreadCounts, take, too_much
-from planner.audit.worse import Surplus, worse_constraints
+from planner.audit.worse import surpluses_of, worse_constraints
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
@@ -261,7 +261,7 @@ class DrainRun:
             before=before,
             after=after.model_copy(update={"pending": after.pending + len(refused)}),
             new_pending=len((refused.keys() | simulation.waiting) - waiting),
-            worse=tuple(worse_constraints(_surpluses(spread), _surpluses(ends))),
+            worse=tuple(worse_constraints(surpluses_of(spread), surpluses_of(ends))),
             jobs=tuple(_job(job, impact) for job, impact in impacts),
             pending=tuple(_pending(doubled, simulation, refused)),
             spread=tuple(row for row in spread_changes(spread, ends) if row.before != row.after),
@@ -364,13 +364,6 @@ def _blocked(problem: Problem, found: Drained, nodes: Sequence[str]) -> Iterator
 
 def _balance(counts: Sequence[SpreadCounts], simulation: ClusterSimulation) -> Balance:
     return Balance(**too_much((item.hard, item.surplus) for item in counts), pending=len(simulation.waiting))
-
-
-def _surpluses(counts: Sequence[SpreadCounts]) -> Iterator[Surplus]:
-    for item in counts:
-        if item.hard:
-            key = item.rule.constraint.topology_key
-            yield (item.namespace, item.workload, key), sum(item.surplus.values())
 
 
 def _pending(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models import Cluster
 from models.snapshot import Snapshot
 from planner.audit.spread_counts import SpreadCounts
+from planner.audit.worse import WorkloadConstraint, summed, surpluses_of
 from planner.simulation.rollout.draw import Ended, begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
@@ -16,15 +16,15 @@ from planner.simulation.rollout.report import counts_at
 from planner.simulation.rollout.restart import as_they_run
 from planner.state.state import State
 
-#: Namespace, workload and topology key: a new template changes whatever else a constraint has.
-Whose = tuple[str, str, str]
-
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Pods too many by constraint, and workloads that lack pods although nothing of them is changed."""
+    """Pods too many by constraint, and workloads that lack pods although nothing of them is changed.
 
-    surplus: Mapping[Whose, int]
+    A new template changes whatever a constraint has but its topology key.
+    """
+
+    surplus: Mapping[WorkloadConstraint, int]
     unfinished: frozenset[tuple[str, str]]
 
     @classmethod
@@ -32,7 +32,7 @@ class Before:
         """The cluster before the manifests are applied to it."""
         begun, same = begin(prepared, None, preemption=True), as_they_run(cluster, manifests)
         return cls(
-            surplus_of(counts_at(prepared.problem, State(prepared.problem))),
+            summed(surpluses_of(counts_at(prepared.problem, State(prepared.problem)))),
             frozenset(
                 _name(owner)
                 for owner, run in zip(prepared.workloads, begun.runs, strict=True)
@@ -46,9 +46,9 @@ class Before:
             draw.completes(place) or _name(owner) in self.unfinished for place, owner in enumerate(workloads)
         )
 
-    def worse(self, counts: Sequence[SpreadCounts]) -> Iterator[tuple[Whose, int]]:
+    def worse(self, counts: Sequence[SpreadCounts]) -> Iterator[tuple[WorkloadConstraint, int]]:
         """The hard constraints with more pods too many than before, and how many there are."""
-        for whose, excess in surplus_of(counts).items():
+        for whose, excess in summed(surpluses_of(counts)).items():
             if excess > self.surplus.get(whose, 0):
                 yield whose, excess
 
@@ -57,7 +57,7 @@ class Before:
         for namespace, workload in sorted(self.unfinished):
             yield f"{workload} of {namespace} lacked ready pods before, and its manifest changes nothing"
         for whose, before in sorted(self.surplus.items()):
-            after = [surplus_of(counts).get(whose, 0) for counts in ends]
+            after = [summed(surpluses_of(counts))[whose] for counts in ends]
             if 0 < max(after) <= before:
                 namespace, workload, key = whose
                 pods = "1 pod" if before == 1 else f"{before} pods"
@@ -65,17 +65,6 @@ class Before:
                     f"{workload} of {namespace}: its DoNotSchedule constraint over {key} had {pods} too many "
                     "before, and no run ends with more"
                 )
-
-
-def surplus_of(counts: Sequence[SpreadCounts]) -> Counter[Whose]:
-    """The pods too many of hard constraints."""
-    found: Counter[Whose] = Counter()
-    for item in counts:
-        if item.hard and item.surplus:
-            found[item.namespace, item.workload, item.rule.constraint.topology_key] += sum(
-                item.surplus.values()
-            )
-    return found
 
 
 def _name(owner: Rolling) -> tuple[str, str]:

@@ -69,16 +69,12 @@ class DaemonSetRun(PodRun):
 
     def _serve(self, simulation: ClusterSimulation, due: Due) -> None:
         for node, pod in self.new.items():
-            if not any(found is not None for found in self._of(simulation, node)) and self._may_come(
-                simulation, node
-            ):
+            there = any(found is not None for found in self._of(simulation, node))
+            # With maxSurge it is not waited for that the pod before has ended.
+            if not there and (self._surge or not self._is_occupied(simulation, node)):
                 due.made.append(pod)
         unwanted = self.old.keys() - self.new.keys() - {*self._closed}
         due.gone += [pod for node, pod in self.old.items() if node in unwanted and simulation.alive[pod]]
-
-    def _may_come(self, simulation: ClusterSimulation, node: str) -> bool:
-        """Whether the pod of a node has ended; with maxSurge that is not waited for."""
-        return bool(self._surge) or not self._is_occupied(simulation, node)
 
     def _is_occupied(self, simulation: ClusterSimulation, node: str) -> bool:
         """Whether a node has a pod, if only one that was told to go and has not ended."""
