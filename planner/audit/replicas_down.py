@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.audit.spread_counts import Owners
+from planner.audit.spread_counts import workload_names
 from planner.eviction.controllers import Controllers
 from planner.problem.problem import Problem
 
@@ -41,7 +41,7 @@ class ReplicaLimit:
         full = {name for name, pods in self.down.items() if pods >= self.most}
         if not full:
             return {}
-        templates = [number for number, name in enumerate(_workloads(problem)) if name in full]
+        templates = [number for number, name in enumerate(workload_names(problem)) if name in full]
         pods = np.flatnonzero(np.isin(problem.template_of, templates)).tolist()
         return {pod: DOWN for pod in pods if not problem.pods[pod].is_terminating}
 
@@ -51,15 +51,9 @@ def replicas_down(problem: Problem) -> Counter[str]:
     stuck = [pod for pod in problem.endings.terminating if problem.endings.why_not(pod)]
     if not stuck:
         return Counter()
-    names, controllers = _workloads(problem), Controllers(problem)
+    names, controllers = workload_names(problem), Controllers(problem)
     return Counter(
         names[problem.template_of[pod]]
         for pod in stuck
         if controllers.is_wanted(pod) and controllers.comes_after_the_end(pod)
     )
-
-
-def _workloads(problem: Problem) -> list[str]:
-    """For every template its workload."""
-    owners = Owners(problem.cluster)
-    return [f"{template.namespace} {owners.workload(template)}" for template in problem.templates]

@@ -207,6 +207,12 @@ class Owners:
         return _spelled(above or owner)
 
 
+def workload_names(problem: Problem) -> list[str]:
+    """For every template `namespace Kind/name` of its workload."""
+    owners = Owners(problem.cluster)
+    return [f"{template.namespace} {owners.workload(template)}" for template in problem.templates]
+
+
 def spelled(selector: LabelSelector) -> str:
     """A label selector in kubectl's notation."""
     return ",".join(_requirement(*requirement) for requirement in selector.requirements)

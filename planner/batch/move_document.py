@@ -11,8 +11,7 @@ from planner.batch.move_incumbent import Moved
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.documents import plan
-from planner.eviction import job_notes
-from planner.eviction.unread import taken_for_granted
+from planner.eviction.job_notes import about_evictions
 from planner.problem import endings
 from planner.proof.bounds import status_of
 
@@ -22,6 +21,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     if not _replay(pending, found.actions):
         raise InternalError("a plan with moves broke the filters when it was replayed")
     problem = pending.problem
+    evicted = [action.pod for action in found.actions if action.node is None]
     return plan.PlacementPlan(
         status=status_of(found.stages[:-1]),
         objective=tuple(stage.objective() for stage in found.stages),
@@ -33,19 +33,10 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
             *problem.cluster.notes,
             *problem.notes,
             *problem.unproved,
-            *_controllers(pending, [action.pod for action in found.actions if action.node is None]),
+            *about_evictions(problem, pending.controllers, evicted, pending.kept),
             *endings.left_alone(pending.kept),
         ),
     )
-
-
-def _controllers(pending: Pending, evicted: Sequence[int]) -> Iterator[str]:
-    """What evictions cost Jobs, which of their pods are left alone, and which controllers are not read."""
-    yield from taken_for_granted(pending.problem, evicted)
-    impacts = [*pending.controllers.impacts(evicted)]
-    yield from job_notes.lost(impacts)
-    yield from job_notes.presumed(impacts)
-    yield from job_notes.left_alone(pending.kept)
 
 
 def _replay(pending: Pending, actions: Sequence[Action]) -> bool:

@@ -7,10 +7,26 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from models.objects.workload import Job
 from planner.documents.words import counted
-from planner.eviction.controllers import JOB_FAILS, JOB_UNKNOWN, OF_JOB
+from planner.eviction.controllers import JOB_FAILS, JOB_UNKNOWN, OF_JOB, Controllers
 from planner.eviction.jobs import Impact, depends_on_exit_codes
+from planner.eviction.unread import taken_for_granted
+from planner.problem.problem import Problem
 
 _MOST_NAMED = 3
+
+
+def about_evictions(
+    problem: Problem, controllers: Controllers, evicted: Sequence[int], kept: Iterable[str]
+) -> Iterator[str]:
+    """Which controllers are not read, what evictions cost Jobs, and which of their pods are left alone.
+
+    `kept` are the reasons of all pods that stay.
+    """
+    yield from taken_for_granted(problem, evicted)
+    impacts = [*controllers.impacts(evicted)]
+    yield from lost(impacts)
+    yield from presumed(impacts)
+    yield from left_alone(kept)
 
 
 def left_alone(reasons: Iterable[str]) -> Iterator[str]:

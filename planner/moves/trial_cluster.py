@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.objects.scheduler_config import KubeSchedulerProfile
-from planner.audit.spread_counts import Owners
+from planner.audit.spread_counts import workload_names
 from planner.constraints.family import PLENTY, Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, excesses, worse
@@ -83,8 +83,7 @@ class TrialCluster:
     @cached_property
     def workloads(self) -> list[str]:
         """For every template `namespace Kind/name` of its workload."""
-        owners = Owners(self.problem.cluster)
-        return [f"{t.namespace} {owners.workload(t)}" for t in self.problem.templates]
+        return workload_names(self.problem)
 
     def template(self, pod: int) -> int:
         """The number of a pod's template."""

@@ -19,11 +19,9 @@ from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
 from planner.documents.move_plan import MovePlan
 from planner.documents.words import are, counted
-from planner.eviction import job_notes
 from planner.eviction.budgets import ALLOWS_NONE
 from planner.eviction.controllers import EMPTIED
 from planner.eviction.protections import SOFT, unmodelled
-from planner.eviction.unread import taken_for_granted
 from planner.landing.landing import Landing, PinPolicy
 from planner.landing.single_landings import PreemptionRisk, SingleLandings
 from planner.moves.constraint_counts import TrackedConstraint
@@ -54,18 +52,6 @@ def beforehand(trial: TrialCluster, movable: Movable) -> Iterator[str]:
         yield f"pending pods ({pending}) may take the room that moves leave: place them first"
     if protections.most is not None:
         yield f"evictions that the DeschedulerPolicy allows in all: {protections.most}"
-
-
-def about_controllers(
-    problem: Problem, movable: Movable, waves: Sequence[Sequence[Landing]]
-) -> Iterator[str]:
-    """What the plan costs Jobs, which of their pods are left alone, and which controllers are not read."""
-    pods = [landing.move.pod for wave in waves for landing in wave]
-    yield from taken_for_granted(problem, pods)
-    impacts = [*movable.controllers.impacts(pods)]
-    yield from job_notes.lost(impacts)
-    yield from job_notes.presumed(impacts)
-    yield from job_notes.left_alone(movable.reasons.values())
 
 
 def not_chosen(left_alone: Mapping[int, str]) -> Iterator[str]:

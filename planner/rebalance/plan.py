@@ -25,10 +25,11 @@ from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.workload import Workload
 from planner.audit.replicas_down import ReplicaLimit
-from planner.audit.spread_counts import Owners
+from planner.audit.spread_counts import workload_names
 from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import JOB_FAILS
+from planner.eviction.job_notes import about_evictions
 from planner.eviction.protections import HARD, SOFT, protections_of, unmodelled
 from planner.landing.landing import NO_PINS, PinPolicy
 from planner.moves.movable import Movable
@@ -43,7 +44,6 @@ from planner.rebalance.alternatives import Alternatives, EvictionsFirst, MoveTas
 from planner.rebalance.document import document
 from planner.rebalance.notes import (
     UnscheduledMoves,
-    about_controllers,
     beforehand,
     later_waves,
     not_chosen,
@@ -77,9 +77,7 @@ class MoveScope:
     def left_alone(self, problem: Problem) -> dict[int, str]:
         """The placed pods that are not chosen, with the reason."""
         choice = self._with_annotated(problem.cluster)
-        owners = Owners(problem.cluster)
-        workloads = [f"{t.namespace} {owners.workload(t)}" for t in problem.templates]
-        template_of = problem.template_of.tolist()
+        workloads, template_of = workload_names(problem), problem.template_of.tolist()
         found = {
             pod: choice.why_not(problem.pods[pod], workloads[template_of[pod]])
             for pod in np.flatnonzero(problem.node_of >= 0).tolist()
@@ -183,6 +181,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         "choice": choice,
     }
     shown, left = best.waves[:first_waves], UnscheduledMoves(task, planned.reported)
+    evicted = [landing.move.pod for wave in shown for landing in wave]
     points = [*_curve(task, len(planned.found.moves))] if curve else []
     return document(
         trial,
@@ -194,7 +193,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         curve=points,
         notes=(
             *beforehand(trial, task.movable),
-            *about_controllers(trial.problem, task.movable, shown),
+            *about_evictions(problem, task.movable.controllers, evicted, task.movable.reasons.values()),
             *left.why(evict_only=evict_only),
             *(
                 left.with_cordons(partial(again, cluster, cordon=True, **options), best.excess)

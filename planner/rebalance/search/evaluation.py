@@ -201,16 +201,14 @@ class OffNode:
         trial.state.unbind(pod)
         self._away = trial.state.mark()
         #: Whether no hard constraint is worse without the pod, and no pod loses its last affinity peer.
-        self.is_harmless = not self._is_worse() and not trial.breaks_affinity_of(template, self._source)
-
-    def _is_worse(self) -> bool:
-        """Whether a hard constraint has more pods too many now than before."""
-        return worse(self._before, self._hard)
+        self.is_harmless = not worse(self._before, self._hard) and not trial.breaks_affinity_of(
+            template, self._source
+        )
 
     def lands(self, node: int, *, nearer: bool) -> Move | None:
         """The move to a node, if it makes nothing worse, and with `nearer` something better; else undone."""
         self._trial.state.bind(self._pod, node)
-        if not self._is_worse() and (not nearer or distance(self._constraints) < self._far):
+        if not worse(self._before, self._hard) and (not nearer or distance(self._constraints) < self._far):
             return Move(self._pod, self._source, node)
         self.lift()
         return None
