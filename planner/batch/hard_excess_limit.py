@@ -36,9 +36,7 @@ class HardExcessLimit:
             return True
         state = self._pending.state
         mark = state.mark()
-        for pod, node in self._pending.current_nodes():
-            if pod not in gone:
-                state.bind(pod, node)
+        self._pending.bind_where_they_run(gone)
         for action in actions:
             if action.node is not None:
                 state.bind(action.pod, action.node)

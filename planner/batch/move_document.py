@@ -41,8 +41,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
 
 def _replay(pending: Pending, actions: Sequence[Action]) -> bool:
     """Carry out one action after the other; whether the filters accepted each bind when it was made."""
-    for pod, node in pending.current_nodes():
-        pending.state.bind(pod, node)
+    pending.bind_where_they_run()
     for action in actions:
         if action.node is None:
             pending.state.unbind(action.pod)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
@@ -104,6 +104,12 @@ class Pending:
     def current_nodes(self) -> Iterator[tuple[int, int]]:
         """The running pods that may be evicted, each with its node."""
         return ((pod, int(self.problem.node_of[pod])) for pod in self._movable)
+
+    def bind_where_they_run(self, gone: Container[int] = ()) -> None:
+        """Bind the running pods that may be evicted, but for those that are gone, to their nodes."""
+        for pod, node in self.current_nodes():
+            if pod not in gone:
+                self.state.bind(pod, node)
 
     def running_counts(self) -> dict[int, Ints]:
         """For every template how many pods that may be evicted each node has."""

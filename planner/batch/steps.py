@@ -41,15 +41,12 @@ class ActionOrder:
         self._state = pending.state
         self._meter = meter
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
-        self._current = dict(pending.current_nodes())
 
     def sequence(self, arrangement: Arrangement, *, thorough: bool) -> ActionSequence:
         """What to do, as far as an order was found; what is left over goes where it fits."""
         mark = self._state.mark()
         going = self._going(arrangement.staying)
-        for pod, node in self._current.items():
-            if pod not in going:
-                self._state.bind(pod, node)
+        self._pending.bind_where_they_run(going)
         waiting = self._waiting(going)
         steps = self._orderer.extend(self._in_order(arrangement.coming, waiting, thorough), waiting)
         self._state.rollback(mark)
@@ -83,8 +80,7 @@ class ActionOrder:
         """Each eviction right before the bind that needs it, as far as that works out."""
         mark = self._state.mark()
         binds = self._named(steps, going)
-        for pod, node in self._current.items():
-            self._state.bind(pod, node)
+        self._pending.bind_where_they_run()
         start = self._state.mark()
         found = self._eagerly(binds, going) if len(binds) <= self._meter.effort.orders.put_in_order else None
         if found is None:
@@ -186,9 +182,7 @@ def _can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
     state = pending.state
     mark = state.mark()
     gone = {action.pod for action in actions if action.node is None}
-    for pod, node in pending.current_nodes():
-        if pod not in gone:
-            state.bind(pod, node)
+    pending.bind_where_they_run(gone)
     accepted = True
     for action in actions:
         if accepted and action.node is not None:
