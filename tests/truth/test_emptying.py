@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -45,12 +46,15 @@ def _more_moves_are_needed(plan: ConsolidationPlan) -> ConsolidationPlan:
 @pytest.mark.long
 @pytest.mark.parametrize("claim", [_no_node_goes, _more_moves_are_needed])
 def test_a_false_claim_is_noticed(claim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A planner that lets no node go, or says that more moves are needed, and calls that proved."""
-    case = next(_proved_with_moves())
+    """A planner that lets no node go, or says that more moves are needed, and calls that proved.
+
+    The search does not know all that may be done in clusters where something is broken already.
+    """
+    cases = [*islice(_proved_with_moves(), 4)]
     monkeypatch.setattr(
         emptying_claims, "consolidate", lambda cluster, **options: claim(consolidate(cluster, **options))
     )
-    assert {finding.fault for finding in judge(case, 3.0).findings} == {"false"}
+    assert {finding.fault for case in cases for finding in judge(case, 3.0).findings} == {"false"}
 
 
 def _proved_with_moves() -> Iterator[Case]:
