@@ -24,6 +24,7 @@ case "$*" in
     exit 1
     ;;
 *' create --raw '*) cat "$FOLDER/answer" >&2 && exit 1 ;;
+*' get nodes '*'name}|{.spec.taints'*) cat "$FOLDER/taints" ;;
 *' get nodes '*) cat "$FOLDER/nodes" ;;
 *' get pods -n '*) grep '^P|shop' "$FOLDER/counted" ;;
 *' get pods '*) ;;
@@ -34,6 +35,7 @@ exit 0
 #: What happens while the script sleeps: the replacement becomes ready at the third time.
 _SLEEP = """#!/bin/sh
 echo >>"$FOLDER/slept"
+[ ! -e "$FOLDER/taints" ] || exit 0
 [ "$(grep -c '' "$FOLDER/slept")" -lt 3 ] || echo 'P|shop|ReplicaSet/web||True' >"$FOLDER/counted"
 """
 _PLAN = """
@@ -85,6 +87,54 @@ def test_a_wave_is_over_when_the_pods_themselves_are_ready(tmp_path: Path, says:
         assert (code, words) == (0, "over\n")
         assert (tmp_path / "slept").read_text().count("\n") == 3
     assert any("get pods -n shop" in call and "=='Ready'" in call for call in calls) == (says == "1")
+
+
+_AWAY = "node.kubernetes.io/unreachable"
+
+
+_LANDED = "ReplicaSet/web||False|web-2|b1"
+_BOTH = f"{_LANDED}\nP|shop|ReplicaSet/web||False|web-3|a1"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pods", "taints", "ends"),
+    [
+        (2, _LANDED, f"b1|x {_AWAY}", True),
+        (2, _LANDED, "a1|", True),
+        (2, _LANDED, f"b1|\na1|{_AWAY}", False),
+        (2, "ReplicaSet/web|now|False|web-2|b1", f"b1|{_AWAY}", False),
+        (2, "ReplicaSet/web||False|web-2|", f"b1|{_AWAY}", False),
+        (2, "ReplicaSet/api||False|web-2|b1", f"b1|{_AWAY}", False),
+        (3, _BOTH, f"a1|\nb1|{_AWAY}", False),
+        (3, _BOTH, f"a1|{_AWAY}\nb1|{_AWAY}", True),
+    ],
+)
+def test_the_node_of_a_replacement_is_lost(
+    tmp_path: Path, wanted: int, pods: str, taints: str, ends: bool
+) -> None:
+    """It was waited for until the time was over, with no word about its node.
+
+    A pod that need not be ready, as it was not when the plan was made, does not end the script.
+    """
+    (tmp_path / "taints").write_text(f"{taints}\n")
+    two = "PLAN=$(plan | sed 's/web|1|/web|2|/'); TIMEOUT=12"
+    lines = f"{two}\necho 'P|shop|{pods}' >$FOLDER/counted; drain_wave 1"
+    code, words, _ = run_part(tmp_path, lines, controllers=f"C|shop|ReplicaSet/web|{wanted}|0|")
+    assert code == 1
+    assert ("stopped: shop/web-2 does not become ready: its node b1 is not " in words) == ends
+    assert ("stopped: nothing has happened for 12 seconds: shop ReplicaSet/web 0 of 2" in words) == (not ends)
+
+
+def test_a_pod_of_a_stateful_set_that_never_ends_on_a_lost_node(tmp_path: Path) -> None:
+    """None is made in its place, so it is as lost as one that is not told to go."""
+    (tmp_path / "taints").write_text(f"b1|{_AWAY}\n")
+    ends = (
+        "PLAN=$(plan | sed s/ReplicaSet/StatefulSet/); TIMEOUT=12\n"
+        "echo 'P|shop|StatefulSet/web|now|False|web-1|b1' >$FOLDER/counted; drain_wave 1"
+    )
+    code, words, _ = run_part(tmp_path, ends, controllers="C|shop|StatefulSet/web|1|0|")
+    assert code == 1
+    assert "stopped: shop/web-1 does not become ready: its node b1 is not ready; plan again" in words
 
 
 def test_a_node_that_is_gone_before_its_cordon(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.control_plane import ControlPlane
+from tests.e2e.control_plane import ControlPlane, wait_for
 from tests.e2e.manifests import node, workload
 from tests.e2e.stories import carried_out, carried_out_until, evictions, left_behind, lopsided, planned
 from tests.e2e.test_rebalance import free, pinned_moves
@@ -188,3 +188,24 @@ def test_the_node_of_a_replacement_is_lost(live: ControlPlane, tmp_path: Path) -
     live.kubectl("taint", "node", "b1", f"{taint}-")
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr, left_behind(live)) == (0, "", [])
+
+
+def test_the_node_of_a_replacement_is_lost_in_a_drain(live: ControlPlane, tmp_path: Path) -> None:
+    """It was waited for until the time was over; now it ends, says why, and opens what is not empty."""
+    live.create(node("a1"), node("a2"), workload("web", 4, annotations={"stand-in/ready-after": "20"}))
+    live.at_rest(4)
+    live.create(node("b1"))
+    script = planned(live, tmp_path, "drain", "a1", "a2")
+    taint = "node.kubernetes.io/unreachable:NoSchedule"
+
+    def lose() -> None:
+        wait_for("a replacement", lambda: live.pods("--field-selector=spec.nodeName=b1") or None)
+        live.kubectl("taint", "node", "b1", taint)
+
+    ended = carried_out_until(live, script, "evicted", lose)
+    assert ended.returncode == 1
+    assert " does not become ready: its node b1 is not ready" in ended.stdout
+    assert len(_cordoned(live)) == 1
+    live.kubectl("taint", "node", "b1", f"{taint}-")
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr, _cordoned(live)) == (0, "", {"a1", "a2"})

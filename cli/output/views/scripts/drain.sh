@@ -96,9 +96,10 @@ controllers_of_wave() {
 
 # Sets BEHIND to the controllers of the wave that have fewer ready pods than before, and what the API server said
 # when they last made one: NAMESPACE KIND/NAME HAS of WANTED ready.  What controllers say of themselves is late while
-# the controller manager is: where all have enough, their pods are counted.
+# the controller manager is: where all have enough, their pods are counted.  SPARE: how many of their pods need not be
+# ready: S|NAMESPACE|KIND/NAME|PODS
 read_behind() {
-    BEHIND=''
+    BEHIND='' SPARE=''
     for counted_in in status pods; do
         read=''
         found=$(controllers_of_wave "$1")
@@ -109,15 +110,19 @@ read_behind() {
         done <<END
 $found
 END
-        BEHIND=$(printf '%s\n' "$read" "$PLAN" | awk -F'|' -v wave="$1" -v counted_in="$counted_in" '
+        found=$(printf '%s\n' "$read" "$PLAN" | awk -F'|' -v wave="$1" -v counted_in="$counted_in" '
             $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = counted_in == "status" ? $5 + 0 : 0; why[$2 " " $3] = $6 }
             $1 == "P" && $4 == "" && $5 == "True" { ready[$2 " " $3]++ }
             $1 == "O" && $2 == wave && ($3 " " $4) in wanted {
                 owner = $3 " " $4; least = $5 < wanted[owner] + 0 ? $5 : wanted[owner] + 0
                 sub(/^[^"]*"[^"]*" is /, "", why[owner]) # the name of the pod is another one every time
-                if (ready[owner] < least)
+                if (ready[owner] < least) {
+                    print "S|" $3 "|" $4 "|" wanted[owner] - least
                     print owner " " ready[owner] " of " least " ready" (why[owner] == "" ? "" : ", no pod is made: " why[owner])
+                }
             }')
+        SPARE=$(printf '%s\n' "$found" | grep '^S|')
+        BEHIND=$(printf '%s\n' "$found" | grep -v '^S|')
         [ -z "$BEHIND" ] || return 0
     done
 }
@@ -129,10 +134,11 @@ read_controllers() {
     read_more "$2" -n "$1" -o "jsonpath={range .items[*]}C|$1|$line{'\n'}{end}"
 }
 
-# P|NAMESPACE|KIND/NAME of the controller|DELETED|READY
+# P|NAMESPACE|KIND/NAME of the controller|DELETED|READY|POD|NODE
 read_ready() {
     by='.metadata.ownerReferences[?(@.controller==true)]'
     line="{$by.kind}/{$by.name}|{.metadata.deletionTimestamp}|{.status.conditions[?(@.type=='Ready')].status}"
+    line="$line|{.metadata.name}|{.spec.nodeName}"
     read_more pods -n "$1" -o "jsonpath={range .items[*]}P|$1|$line{'\n'}{end}"
 }
 
@@ -190,7 +196,10 @@ drain_wave() {
             before=$left$ENDING$missing
             evict_all
             if are_ending; then waited=0; fi
-            if is_told_again; then tell_awaited; fi
+            if is_told_again; then
+                stop_if_node_is_lost
+                tell_awaited
+            fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || {
             tell_without_node
@@ -205,6 +214,25 @@ drain_wave() {
 tell_awaited() {
     if [ -n "$left" ]; then tell_idle "$(named "$left")" pod; else tell_idle "${missing:-$TROUBLE}" controller; fi
     tell_without_node
+}
+
+# A pod that is bound to a node which is lost does not become ready there.  That ends it where a controller has too few
+# without such pods; a StatefulSet makes none in place of one that is terminating there, either.
+stop_if_node_is_lost() {
+    [ -n "$missing" ] || return 0
+    read=''
+    for namespace in $(printf '%s\n' "$SPARE" | awk -F'|' '!seen[$2]++ { print $2 }'); do
+        read_ready "$namespace" || return 0
+    done
+    unready=$(printf '%s\n' "$SPARE" "$read" | awk -F'|' '
+        $1 == "S" { spare[$2 "|" $3] = $4 }
+        $1 == "P" && ($2 "|" $3) in spare && $5 != "True" && $7 != "" && ($4 == "" || $3 ~ /^StatefulSet\//) {
+            print $2 "/" $6 "|" $7 "|" $2 "/" $3 "|" spare[$2 "|" $3]
+        }')
+    lost=$(on_lost_nodes "$unready" | awk -F'|' '
+        { words[NR] = $1; owner[NR] = $2; count[$2]++; spare[$2] = $3 }
+        END { for (i = 1; i <= NR; i++) if (count[owner[i]] > spare[owner[i]]) print words[i] }')
+    [ -z "$lost" ] || stop "$(first_of "$lost" pod)"
 }
 
 # Why controllers that have too few have pods without a node, as the scheduler tells.

@@ -135,6 +135,22 @@ is_told_again() { [ "$((waited % 30))" -eq 10 ]; }
 # Says what is waited for: LINES NOUN
 tell_idle() { complain "waiting for $waited s, at most $TIMEOUT s: $(first_of "$1" "$2")"; }
 
+# Why pods do not become ready, of those whose node is lost: not ready, or gone: NAMESPACE/POD|NODE, or with more fields,
+# one a line.  Words in place of the pod and the node; nothing where the nodes cannot be read just now.
+on_lost_nodes() {
+    [ -n "$1" ] || return 0
+    known=$(k get nodes -o "jsonpath={range .items[*]}{.metadata.name}|{.spec.taints[*].key}{'\n'}{end}" 2>/dev/null) || return 0
+    printf '%s\n' "$known" "---" "$1" | awk -F'|' -v OFS='|' '
+        $1 == "---" { listed = 1; next }
+        !listed { there[$1] = 1; away[$1] = $2 ~ /node.kubernetes.io.(not-ready|unreachable)/; next }
+        ($2 in there) && !away[$2] { next }
+        {
+            words = $1 " does not become ready: its node " $2 " is not " (away[$2] ? "ready" : "there any more")
+            sub(/^[^|]*[|][^|]*/, "")
+            print words $0
+        }'
+}
+
 # Evicts through the API, so that budgets hold: NAMESPACE POD UID [ONLY ASK].  False when not yet, or not any more.
 TOLD=''
 evict() {

@@ -220,12 +220,7 @@ END
 # A replacement that is bound to a node which is lost since then does not become ready there.
 stop_if_node_is_lost() {
     landed=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "landed" { print $2 "/" $8 "|" $9 }')
-    [ -n "$landed" ] || return 0
-    nodes=$(read_cordons 2>/dev/null) || return 0
-    lost=$(printf '%s\n' "$nodes" "---" "$landed" | awk -F'|' '
-        $1 == "---" { listed = 1; next }
-        !listed { there[$1] = 1; away[$1] = $5 ~ /node.kubernetes.io.(not-ready|unreachable)/; next }
-        !($2 in there) || away[$2] { print $1 " does not become ready: its node " $2 " is not " (away[$2] ? "ready" : "there any more") }')
+    lost=$(on_lost_nodes "$landed")
     [ -z "$lost" ] || stop_not_as_planned "$(first_of "$lost" pod)"
 }
 
