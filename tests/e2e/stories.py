@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -85,22 +86,45 @@ def carried_out_until(
     live: ControlPlane, script: Path, words: str, then: Callable[[], object], **settings: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a script, and do something as soon as it says a line with these words."""
-    lines, waiting = [], True
+    return _listened_to(live, script, words, 1, lambda _: then(), **settings)
+
+
+def struck(
+    live: ControlPlane, script: Path, name: str, words: str, times: int = 1
+) -> subprocess.CompletedProcess[str]:
+    """Run a script that a signal comes to at its n-th line with these words.
+
+    A Ctrl-C comes to what the script has started, too.
+    """
+    send = os.killpg if name == "INT" else os.kill
+    number = signal.Signals[f"SIG{name}"]
+    return _listened_to(live, script, words, times, lambda running: send(running.pid, number))
+
+
+def _listened_to(
+    live: ControlPlane,
+    script: Path,
+    words: str,
+    times: int,
+    then: Callable[[subprocess.Popen[str]], object],
+    **settings: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script, and do something at its n-th line with these words; both of its streams are one."""
+    told = ""
     with subprocess.Popen(
         ["sh", str(script)],
         env=script_environment(live, **settings),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     ) as running:
         assert running.stdout is not None
         for line in running.stdout:
-            lines.append(line)
-            if waiting and words in line:
-                waiting = False
-                then()
-    told = "".join(lines)
-    assert not waiting, told
+            told += line
+            if words in line and not (times := times - 1):
+                then(running)
+    assert times <= 0, told
     return subprocess.CompletedProcess(running.args, running.returncode, told)
 
 

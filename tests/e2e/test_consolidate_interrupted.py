@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from tests.e2e.consolidations import (
 )
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.manifests import budget, node, workload
-from tests.e2e.stories import carried_out, carried_out_until, left_behind, script_environment, strike
+from tests.e2e.stories import carried_out, carried_out_until, left_behind, strike, struck
 
 #: At which calls of kubectl it is struck; those before are checks.
 _FIRST, _STEP = 12, 9
@@ -168,12 +167,7 @@ def test_killed_and_scaled_up(live: ControlPlane, tmp_path: Path) -> None:
 def killed_at_first_wave(live: ControlPlane, folder: Path) -> Plan:
     """A consolidation whose script has cordoned its nodes, and is killed before it evicts a pod."""
     plan = consolidation(live, folder)
-    with subprocess.Popen(
-        ["sh", str(plan.script)], env=script_environment(live), stdout=subprocess.PIPE, text=True
-    ) as running:
-        assert running.stdout is not None
-        next(line for line in running.stdout if line.startswith("cordoned:"))
-        running.kill()
+    assert struck(live, plan.script, "KILL", "cordoned:").returncode == -9
     assert marked(live) == plan.going
     return plan
 

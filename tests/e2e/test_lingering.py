@@ -4,7 +4,6 @@ than their grace period and a margin."""
 import json
 import re
 import shlex
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,9 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.control_plane import PATIENCE_SECONDS, ControlPlane, Manifest, documents, wait_for
+from tests.e2e.control_plane import ControlPlane, Manifest, documents, wait_for
 from tests.e2e.manifests import node, pod, spread, workload
-from tests.e2e.stories import carried_out, evictions, left_behind, lopsided, per_zone, planned, too_many
+from tests.e2e.stories import (
+    carried_out,
+    carried_out_until,
+    evictions,
+    left_behind,
+    lopsided,
+    per_zone,
+    planned,
+    struck,
+    too_many,
+)
 from tests.e2e.test_drain import cordoned, where
 
 GATES = [{"name": "example.com/batch"}]
@@ -140,13 +149,14 @@ def test_a_node_is_not_empty_before_all_are_gone(live: ControlPlane, tmp_path: P
     live.at_rest(2)
     live.kubectl("patch", "pod", "other", "--type=merge", "-p", HELD)
     live.kubectl("delete", "pod", "other", "--wait=false")
-    with started(live, script) as running:
+
+    def release() -> None:
         wait_for("a node with the other alone", lambda: names_on(live, "old1") == ["other"] or None)
-        with pytest.raises(subprocess.TimeoutExpired):
-            running.wait(4)
-        assert set(cordoned(live)) == {"old1"}
+        time.sleep(4)
+        assert cordoned(live) == {"old1": "was:open"}  # it is still at work
         live.kubectl("patch", "pod", "other", "--type=merge", "-p", RELEASED)
-        assert running.wait(PATIENCE_SECONDS) == 0
+
+    assert carried_out_until(live, script, "evicted", release).returncode == 0
     assert where(live) == {"new1"}
 
 
@@ -210,14 +220,18 @@ def test_a_pod_that_has_run_to_its_end_and_stays(live: ControlPlane, tmp_path: P
     script = planned(live, tmp_path, "rebalance", "--evict-only")
     for name in ("web-0", "web-1", "web-2", "web-3"):
         live.kubectl("patch", "pod", name, "--type=merge", "-p", HELD)
-    with started(live, script, TIMEOUT="3") as running:
-        leaving = wait_for("an eviction", lambda: leaving_pods(live) or None)
-        ended = json.dumps({"status": {"phase": "Failed"}})
-        live.kubectl("patch", "pod", leaving[0], "--subresource=status", "--type=merge", "-p", ended)
-        assert running.wait(PATIENCE_SECONDS) == 1
-    said = script.with_name("said").read_text()
-    assert f"  default/{leaving[0]} is still terminating on a" in said
-    assert ", finalizers: example.com/keep\n" in said
+    failed = json.dumps({"status": {"phase": "Failed"}})
+
+    def end() -> None:
+        live.kubectl(
+            "patch", "pod", *leaving_pods(live), "--subresource=status", "--type=merge", "-p", failed
+        )
+
+    ended = carried_out_until(live, script, "evicted", end, TIMEOUT="3")
+    assert ended.returncode == 1
+    (leaving,) = leaving_pods(live)
+    assert f"  default/{leaving} is still terminating on a" in ended.stdout
+    assert ", finalizers: example.com/keep\n" in ended.stdout
 
 
 def leaving_pods(live: ControlPlane) -> list[str]:
@@ -255,37 +269,10 @@ def test_interrupted_while_it_waits(live: ControlPlane, tmp_path: Path, name: st
     full_zone(live, linger=30, grace=40)
     script = planned(live, tmp_path, "rebalance")
     with watched(live) as happened:
-        number = signal.Signals[f"SIG{name}"]
-        assert struck_while_waiting(live, script, number) == (-number if name == "KILL" else 128 + number)
+        assert struck(live, script, name, " to end, for ").returncode == {"TERM": 143, "KILL": -9}[name]
         assert left_behind(live) == []
         ended = carried_out(live, script, progress=True)
     assert ended.returncode == 0, ended.stderr
     assert "waiting for 1 pod to end" in ended.stderr
     assert_apart(script, happened)
     assert (too_many(live), left_behind(live)) == (0, [])
-
-
-def struck_while_waiting(live: ControlPlane, script: Path, number: signal.Signals) -> int:
-    """Start a script, and send it a signal when it says that it waits; its exit code."""
-    with started(live, script) as running:
-        said = script.with_name("said")
-        wait_for("its waiting", lambda: " to end, for " in said.read_text() or None)
-        running.send_signal(number)
-        return running.wait(PATIENCE_SECONDS)
-
-
-@contextmanager
-def started(live: ControlPlane, script: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A script at work; what it says on standard error is in the file `said` beside it."""
-    with script.with_name("said").open("w") as told:
-        running = subprocess.Popen(
-            ["sh", str(script)],
-            env={**live.environment, **settings},
-            stdout=subprocess.DEVNULL,
-            stderr=told,
-        )
-    try:
-        yield running
-    finally:
-        running.kill()
-        running.wait()

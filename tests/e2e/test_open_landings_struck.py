@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 from pathlib import Path
 
 from tests.e2e.consolidations import (
@@ -19,29 +16,10 @@ from tests.e2e.consolidations import (
     skew,
 )
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.stories import carried_out, carried_out_until, left_behind, script_environment
+from tests.e2e.stories import carried_out, carried_out_until, left_behind, struck
 from tests.e2e.unsteady import unsteady
 
 _NODES = ("--nodes", "pool=old")
-
-
-def struck(live: ControlPlane, script: Path, words: str, times: int, number: int) -> tuple[int, str]:
-    """Send the script a signal at the n-th such line; Ctrl-C goes to what it has started, too."""
-    told = ""
-    with subprocess.Popen(
-        ["sh", str(script)],
-        env=script_environment(live),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as running:
-        assert running.stdout is not None
-        for line in running.stdout:
-            told += line
-            if line.startswith(words) and not (times := times - 1):
-                (os.killpg if number == signal.SIGINT else os.kill)(running.pid, number)
-    return running.returncode, told
 
 
 def lost(live: ControlPlane, name: str) -> None:
@@ -56,16 +34,16 @@ def test_struck_in_the_middle(live: ControlPlane, tmp_path: Path) -> None:
     apps = old_pool(live)
     plan = consolidation(live, tmp_path, *_NODES)
     assert len(plan.document["removed"]) == 30
-    code, told = struck(live, plan.script, "evicted", 5, signal.SIGINT)
-    assert (code in {-signal.SIGINT, 130}, left_behind(live), marked(live)) == (True, [], set()), told
-    assert "the nodes that were to go are open again" in told
+    ended = struck(live, plan.script, "INT", "evicted", 5)
+    assert (ended.returncode in {-2, 130}, left_behind(live), marked(live)) == (True, [], set()), ended
+    assert "the nodes that were to go are open again" in ended.stdout
     at_home(live, 540)
     ended = carried_out(live, plan.script, "--dry-run")
     if ended.returncode:  # a replacement has landed on a node that was open again
         assert "; nothing was changed; plan again: " in ended.stderr
         plan = consolidation(live, tmp_path, *_NODES)
-    code, told = struck(live, plan.script, "evicted", 5, signal.SIGKILL)
-    assert (code, marked(live)) == (-signal.SIGKILL, plan.going), told
+    ended = struck(live, plan.script, "KILL", "evicted", 5)
+    assert (ended.returncode, marked(live)) == (-9, plan.going), ended
 
     def meanwhile() -> None:
         live.kubectl("cordon", "n100")
