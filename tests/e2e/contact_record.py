@@ -94,7 +94,9 @@ class Recorder:
         self.events: list[Event] = []
 
     def __enter__(self) -> Recorder:
-        words = ("kubectl", "get", "pods", "-A", "--watch", "--output-watch-events", "-o", "json")
+        # Of more than 500 pods the first ones would come as lists, and not as pods.
+        events = ("--watch", "--output-watch-events", "--chunk-size=0", "-o", "json")
+        words = ("kubectl", "get", "pods", "-A", *events)
         self._watch = subprocess.Popen(words, env=self.live.environment, stdout=subprocess.PIPE, text=True)
         assert self._watch.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._watch.stdout,), daemon=True)
