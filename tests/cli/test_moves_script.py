@@ -244,17 +244,19 @@ def test_what_was_not_ready_is_done_when_it_has_a_node(tmp_path: Path, before: s
 @pytest.mark.parametrize(
     ("process", "host", "words", "is_at_work"),
     [
-        ("$$", "$(uname -n)", "", True),
-        ("1", "$(uname -n)", "", True),
-        ("$(sh -c 'echo $$')", "$(uname -n)", "", False),
+        ("$$", "$HERE", "", True),
+        ("1", "$HERE", "", True),
+        ("$(sh -c 'echo $$')", "$HERE", "", False),
         ("$(sh -c 'echo $$')", "elsewhere", "", True),
+        ("$(sh -c 'echo $$')", "$(uname -n):1", "", True),
+        ("$(sh -c 'echo $$')", "$(uname -n)", "", True),
         ("$$", "elsewhere", "--take-over", False),
     ],
 )
 def test_whether_another_script_is_at_work(
     tmp_path: Path, process: str, host: str, words: str, is_at_work: bool
 ) -> None:
-    """On this host a process that is gone is not; of one elsewhere only the user knows."""
+    """On this host a process that is gone is not; of one elsewhere, or in another container, only the user knows."""
     holder = f'"{process}@{host} 2026-01-02T03:04:05Z a.sh"'
     ends = (
         f"k get nodes >/dev/null; options {words}; is_at_work {holder} && echo yes && named_holder {holder}"
@@ -262,6 +264,22 @@ def test_whether_another_script_is_at_work(
     _, told, _ = run_part(tmp_path, "", ends)
     assert told.startswith("yes\n") == is_at_work
     assert re.search(r"\na\.sh, process \d+ on \S+ since 2026-01-02T03:04:05Z$", told) or not is_at_work
+
+
+def test_containers_of_one_host_name_are_told_apart() -> None:
+    """What went wrong: a script in one took what another was at work on for left by a killed one."""
+    part = str(files("cli.output.views.scripts").joinpath("holders.sh"))
+    shell = ["sh", "-c", '. "$0"; echo "$HERE"', part]
+    here, again, inside = (
+        subprocess.run([*words, *shell], capture_output=True, text=True, check=False)
+        for words in ((), (), ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"))
+    )
+    assert here.stdout == again.stdout
+    assert re.fullmatch(rf"{re.escape(os.uname().nodename)}:\d+\n", here.stdout)
+    if inside.returncode:
+        pytest.skip(f"no process list of its own: {inside.stderr}")
+    assert inside.stdout.partition(":")[0] == here.stdout.partition(":")[0]
+    assert inside.stdout != here.stdout
 
 
 def test_what_it_has_changed_itself_is_its_own(tmp_path: Path) -> None:

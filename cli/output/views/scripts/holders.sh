@@ -1,17 +1,22 @@
 # ---- Which script is at work: what it has changed has the annotation planner/by until it is put back ------
 #
-# PROCESS@HOST SINCE SCRIPT.  A process of this host that is not there any more has been killed, and the next script
-# takes over what it left.  Whether one of another host is still at work only a user knows: --take-over says that it
-# is not.
+# PROCESS@HOST:NUMBER SINCE SCRIPT.  A process of this host that is not there any more has been killed, and the next
+# script takes over what it left.  Whether one of another host is still at work only a user knows: --take-over says that
+# it is not.  Hosts may share a name, and containers that share one see only their own processes: the number stands for
+# the list of processes, where the kernel tells them apart, and for the host since it was started.
 
-HOLDER=$(printf '%s@%s %s %s' $$ "$(uname -n)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "${0##*/}" | tr -cd 'A-Za-z0-9@:._ -')
+HERE=$(
+    number=$({ cat /proc/sys/kernel/random/boot_id; readlink /proc/self/ns/pid; } 2>/dev/null | cksum)
+    printf '%s:%s' "$(uname -n)" "${number%% *}" | tr -cd 'A-Za-z0-9:._-'
+)
+HOLDER="$$@$HERE $(date -u +%Y-%m-%dT%H:%M:%SZ) $(printf '%s' "${0##*/}" | tr -cd 'A-Za-z0-9@:._ -')"
 
 # Whether another script may still be at work: what planner/by says
 is_at_work() {
     [ -z "$TAKE_OVER" ] || return 1
     case $1 in
     '' | "$HOLDER") return 1 ;;
-    *"@$(uname -n) "*) ;;
+    *"@$HERE "*) ;;
     *) return 0 ;;
     esac
     case $(
@@ -24,7 +29,8 @@ is_at_work() {
 # The script in words: what planner/by says
 named_holder() {
     where=${1%% *} rest=${1#* }
-    printf '%s, process %s on %s since %s' "${rest#* }" "${where%%@*}" "${where#*@}" "${rest%% *}"
+    host=${where#*@}
+    printf '%s, process %s on %s since %s' "${rest#* }" "${where%%@*}" "${host%:*}" "${rest%% *}"
 }
 
 # What a killed script left is of this one now: OBJECT...
