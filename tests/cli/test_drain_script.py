@@ -10,6 +10,7 @@ import pytest
 from tests.builders import Object, node, pod
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write
+from tests.cli.script_clock import put_clock
 
 #: kubectl, as far as it is needed here: every call is noted; nodes, pods and controllers are those in files.
 _KUBECTL = """#!/bin/sh
@@ -33,7 +34,7 @@ esac
 exit 0
 """
 #: What happens while the script sleeps: the replacement becomes ready at the third time.
-_SLEEP = """#!/bin/sh
+_MEANWHILE = """
 echo >>"$FOLDER/slept"
 [ ! -e "$FOLDER/taints" ] || exit 0
 [ "$(grep -c '' "$FOLDER/slept")" -lt 3 ] || echo 'P|shop|ReplicaSet/web||True' >"$FOLDER/counted"
@@ -54,10 +55,10 @@ def run_part(
     """Run some lines with all that a script of a drain has; the exit code, both streams and the calls."""
     parts = ("frame", "holders", "ending", "drain")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
-    kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
-    for path, text in ((kubectl, _KUBECTL), (sleep, _SLEEP)):
-        path.write_text(text)
-        path.chmod(0o755)
+    kubectl, script = folder / "kubectl", folder / "script.sh"
+    kubectl.write_text(_KUBECTL)
+    kubectl.chmod(0o755)
+    put_clock(folder, _MEANWHILE)
     found = {"nodes": nodes, "controllers": controllers, "counted": "P|shop|ReplicaSet/web||False"}
     for name, text in found.items():
         (folder / name).write_text(f"{text}\n")

@@ -5,6 +5,8 @@ import subprocess
 from importlib.resources import files
 from pathlib import Path
 
+from tests.cli.script_clock import put_clock
+
 #: kubectl, as far as it is needed here.
 _KUBECTL = """#!/bin/sh
 # Every call is noted; the n-th list of pods of a namespace prints the file NAMESPACE.n, or nothing.
@@ -15,13 +17,6 @@ case "$*" in
 esac
 exit 0
 """
-#: Time passes only while the script sleeps.
-_SLEEP = """#!/bin/sh
-echo "$(($(cat "$FOLDER/now") + $1))" >"$FOLDER/now"
-"""
-_DATE = """#!/bin/sh
-[ "$*" = +%s ] && cat "$FOLDER/now"
-"""
 
 
 def await_gone(folder: Path, pods: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
@@ -30,10 +25,9 @@ def await_gone(folder: Path, pods: list[str], **settings: str) -> subprocess.Com
         files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in ("frame", "ending")
     )
     script, kubectl = folder / "script.sh", folder / "kubectl"
-    for name, text in (("kubectl", _KUBECTL), ("sleep", _SLEEP), ("date", _DATE)):
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
-    (folder / "now").write_text("1000")
+    kubectl.write_text(_KUBECTL)
+    kubectl.chmod(0o755)
+    put_clock(folder)
     (folder / "gone").write_text("\n".join(pods))
     ends = 'AGAIN="planner again"; await_gone "$(cat "$FOLDER/gone")"; echo "all are gone"'
     script.write_text("\n".join(("set -u", *parts, ends)))

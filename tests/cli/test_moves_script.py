@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.script_clock import put_clock
+
 #: kubectl, as far as it is needed here: every call is noted, nodes and pods are those in files.
 _KUBECTL = """#!/bin/sh
 printf '%s\\n' "$*" >>"$FOLDER/calls"
+[ ! -e "$FOLDER/slow" ] || sleep 3
 case " $* " in *" ${FAILING:-nothing} "*) exit 1 ;; esac
 case "$*" in
 *' get nodes '*'name}|{.spec.taints'*) awk -F'|' '{ print $1 "|" $5 }' "$FOLDER/nodes" ;;
 *' get nodes '*) cat "$FOLDER/nodes" ;;
 *' get ReplicaSet/web '*) cat "$FOLDER/refusal" 2>/dev/null ;;
 *' get pod '*) echo "0/2 nodes are available" ;;
+*' get pods '*'phase!=Pending'*) cat "$FOLDER/ended" 2>/dev/null ;;
 *' get pods '*deletionTimestamp*) cat "$FOLDER/pods" ;;
 esac
 exit 0
@@ -39,10 +43,10 @@ def run_part(
     """
     parts = ("frame", "holders", "ending", "pins", "cordons", "moves")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
-    kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
-    for path, text in ((kubectl, _KUBECTL), (sleep, "#!/bin/sh\n")):
-        path.write_text(text)
-        path.chmod(0o755)
+    kubectl, script = folder / "kubectl", folder / "script.sh"
+    kubectl.write_text(_KUBECTL)
+    kubectl.chmod(0o755)
+    put_clock(folder)
     found = {name: row for name, row in {**_NODES, **nodes}.items() if row != "gone"}
     (folder / "nodes").write_text("".join(f"{name}|{row}\n" for name, row in found.items()))
     (folder / "pods").write_text(pods)
@@ -143,6 +147,17 @@ def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
     assert f"stopped: nothing has happened for 75 seconds: {line}; plan again" in words
 
 
+def test_what_kubectl_takes_counts(tmp_path: Path) -> None:
+    """What went wrong: looks were counted as seconds, and with a slow kubectl ten minutes became an hour."""
+    (tmp_path / "slow").touch()
+    move = "move shop web-1 u1 old ReplicaSet/web n1"
+    code, words, _ = run_part(tmp_path, move, "TIMEOUT=60; carry_out", row("web-2", "", "u2", ""))
+    assert code == 1
+    assert "stopped: nothing has happened for 60 seconds" in words
+    assert [int(n) // 10 for n in re.findall(r"waiting for (\d+) s, at most 60 s", words)] == [1, 4]
+    assert int((tmp_path / "now").read_text()) < 1000 + 90
+
+
 @pytest.mark.parametrize(
     ("node", "told"),
     [
@@ -162,6 +177,23 @@ def test_a_replacement_on_a_node_that_is_lost(tmp_path: Path, node: str, told: s
     assert code == 1
     assert (line if told else nothing) in words
     assert ("waiting for 10 s" in words) == (not told)
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"), [("|u1", True), ("2026-01-02T03:04:05Z|u1", False), ("|u9", False)]
+)
+def test_a_pod_of_a_job_that_has_run_to_its_end(tmp_path: Path, ended: str, told: bool) -> None:
+    """It was taken for one that the script has evicted, and its replacement waited for.
+
+    One that is terminating was evicted, and another one of its name is no business of this plan.
+    """
+    (tmp_path / "ended").write_text(ended)
+    move = "move shop web-1 u1 old Job/web n1"
+    code, words, _ = run_part(tmp_path, move, "TIMEOUT=1; carry_out")
+    assert code == 1
+    line = "stopped: shop/web-1 has run to its end, and not by this plan; plan again: planner again"
+    assert (line in words) == told
+    assert ("nothing has happened" in words) == (not told)
 
 
 def test_a_look_that_failed_once_is_not_why_nothing_happens(tmp_path: Path) -> None:
@@ -256,7 +288,7 @@ def test_what_was_not_ready_is_done_when_it_has_a_node(tmp_path: Path, before: s
 def test_whether_another_script_is_at_work(
     tmp_path: Path, process: str, host: str, words: str, is_at_work: bool
 ) -> None:
-    """On this host a process that is gone is not; of one elsewhere, or in another container, only the user knows."""
+    """On this host a process that is gone is not; of others only the user knows."""
     holder = f'"{process}@{host} 2026-01-02T03:04:05Z a.sh"'
     ends = (
         f"k get nodes >/dev/null; options {words}; is_at_work {holder} && echo yes && named_holder {holder}"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.script_clock import put_clock
+
 #: kubectl, as far as it is needed here: every call is noted, and the first one with some words fails.
 _KUBECTL = """#!/bin/sh
 printf '%s\\n' "$*" >>"$FOLDER/calls"
@@ -16,6 +18,7 @@ esac
 done_before() { grep -q "$1" "$FOLDER/calls"; }
 case "$*" in
 *' get pods '*) done_before 'patch ReplicaSet/web' && echo 'P|shop|u2|web-2|n1|||ReplicaSet/web' ;;
+*' get pod '*PodScheduled*) echo "0/2 nodes are available" ;;
 *' get pod '*) done_before /binding && echo 'P|u1|n1||||' || echo 'P|u1|||||' ;;
 *' get ReplicaSet/web '*planner/resume*) echo '|web|{}' ;;
 *' get ReplicaSet/web '*) echo 'web||7|1|{}' ;;
@@ -29,10 +32,10 @@ def run_part(folder: Path, ends: str, failing: str) -> tuple[int, str, list[str]
     """Run some lines with all that a script of placements has; the exit code, both streams and the calls."""
     parts = ("frame", "holders", "ending", "pins", "placing")
     texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
-    kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
-    for path, text in ((kubectl, _KUBECTL), (sleep, "#!/bin/sh\n")):
-        path.write_text(text)
-        path.chmod(0o755)
+    kubectl, script = folder / "kubectl", folder / "script.sh"
+    kubectl.write_text(_KUBECTL)
+    kubectl.chmod(0o755)
+    put_clock(folder)
     begins = "AGAIN='planner again' PLAN='' NAMESPACES=shop TROUBLE='' DONE=0 STEPS=1"
     script.write_text("\n".join(("set -u", *texts, begins, ends)))
     words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl), "FAILING": failing}
@@ -90,3 +93,18 @@ def test_a_pin_comes_off_although_a_change_fails(tmp_path: Path) -> None:
     code, words, calls = run_part(tmp_path, ends, "patch ReplicaSet/web")
     assert (code, words.strip()) == (0, "")
     assert [call for call in calls if "planner/pinned-for" in call]
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ("await_pod shop web-1 n2", "shop/web-1 has to come to n2: 0/2 nodes are available"),
+        ("do_replace shop ReplicaSet/web n2 1 '[]'", "a new pod of ReplicaSet/web in shop has to come to n2"),
+    ],
+)
+def test_what_is_waited_for_is_said(tmp_path: Path, ends: str, told: str) -> None:
+    """Nothing was said for ten minutes."""
+    code, words, _ = run_part(tmp_path, f"TIMEOUT=50; {ends}", "nothing")
+    assert code == 1
+    lines = [line for line in words.splitlines() if line.startswith("waiting for ")]
+    assert lines == [f"waiting for {seconds} s, at most 50 s: {told}" for seconds in (10, 40)]

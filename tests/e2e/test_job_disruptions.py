@@ -63,6 +63,19 @@ def test_a_job_with_retries_is_moved_when_that_is_asked_for(live: ControlPlane, 
     assert _status(live)["failed"] == 1
 
 
+def test_a_pod_that_runs_to_its_end_before_its_turn(live: ControlPlane, tmp_path: Path) -> None:
+    """It was taken for one that was evicted, and a replacement waited for that the Job never makes."""
+    _lopsided(live, backoffLimit=2)
+    script = planned(live, tmp_path, "rebalance", "--jobs")
+    (name,) = (line.split()[2] for line in script.read_text().splitlines() if line.startswith("    move "))
+    done = json.dumps({"status": {"phase": "Succeeded"}})
+    live.kubectl("patch", "pod", name, "--subresource=status", "-p", done)
+    wait_for("its end", lambda: _status(live).get("succeeded"))
+    ended = carried_out(live, script)
+    assert ended.returncode == 1
+    assert f"stopped: default/{name} has run to its end, and not by this plan; plan again: " in ended.stderr
+
+
 @pytest.mark.parametrize("command", ["rebalance", "drain"])
 def test_a_job_without_retries(live: ControlPlane, tmp_path: Path, command: str) -> None:
     """No plan of moves touches it, with --jobs or without; a drain says that it fails, and so it does."""

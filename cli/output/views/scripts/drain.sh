@@ -173,7 +173,8 @@ cordon_all() {
 
 # The wave is over when its nodes are empty, and what was made again for their pods is ready.
 drain_wave() {
-    waited=0 before='' told='' missing='' left=''
+    before='' told='' missing='' left=''
+    begin_waiting
     # shellcheck disable=SC2046 # names of nodes are words
     set -- "$1" $(nodes_of_wave "$1")
     number=$1
@@ -192,10 +193,10 @@ drain_wave() {
                 missing=$BEHIND
                 [ -n "$missing" ] || return 0
             fi
-            [ "$left$ENDING$missing" = "$before" ] || waited=0
+            [ "$left$ENDING$missing" = "$before" ] || begin_waiting
             before=$left$ENDING$missing
             evict_all
-            if are_ending; then waited=0; fi
+            if are_ending; then begin_waiting; fi
             if is_told_again; then
                 stop_if_node_is_lost
                 tell_awaited
@@ -205,8 +206,7 @@ drain_wave() {
             tell_without_node
             stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing" controller)}${left:+: $(first_of "$(named "$left")" pod)}"
         }
-        sleep 1
-        waited=$((waited + 1))
+        wait_more
     done
 }
 
@@ -253,7 +253,10 @@ named() { printf '%s\n' "$1" | awk -F'|' '{ print $2 "/" $3 " has to leave " $1 
 evict_all() {
     while IFS='|' read -r node namespace pod uid; do
         [ -n "$pod" ] || continue
-        if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $node"; fi
+        if evict "$namespace" "$pod" "$uid"; then
+            say "evicted $namespace/$pod from $node"
+            begin_waiting
+        fi
     done <<END
 $left
 END
@@ -325,12 +328,11 @@ END
 
 # Looks at all nodes and what is on them, and again while they cannot be read.
 look_at_the_end() {
-    waited=0
+    begin_waiting
     # shellcheck disable=SC2046 # names of nodes are words
     until read_nodes && read_pods $(printf '%s\n' "$NODES" | awk -F'|' '{ print $2 }'); do
         [ "$waited" -lt "$TIMEOUT" ] || stop "the nodes cannot be read: $TROUBLE"
-        sleep 1
-        waited=$((waited + 1))
+        wait_more
     done
 }
 

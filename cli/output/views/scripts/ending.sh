@@ -93,15 +93,16 @@ state_of_node() {
 
 # Waits until pods that were evicted are gone: NAMESPACE|POD|UID|NODE, one a line
 await_gone() {
-    rest=$1 unread=0
+    rest=$1
+    begin_waiting
     while [ -n "$rest" ]; do
         if read_ending "$rest"; then
-            rest=$ENDING unread=0
+            rest=$ENDING
             are_ending || return 0
+            begin_waiting
         else
-            unread=$((unread + 1))
-            [ "$unread" -lt "$TIMEOUT" ] || stop "the pods cannot be read: $TROUBLE"
+            [ "$waited" -lt "$TIMEOUT" ] || stop "the pods cannot be read: $TROUBLE"
         fi
-        sleep 1
+        wait_more
     done
 }

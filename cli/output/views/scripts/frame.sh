@@ -129,8 +129,18 @@ first_of() {
         END { print first (NR > 1 ? ", and " NR - 1 " more " noun (NR > 2 ? "s" : "") : "") }'
 }
 
-# Whether it is time to say what is waited for: after ten looks at which nothing has happened, then every thirty.
-is_told_again() { [ "$((waited % 30))" -eq 10 ]; }
+# How long nothing has happened, in seconds of the clock: an answer of kubectl may take some of them.
+begin_waiting() { IDLE_SINCE=$(date +%s) waited=0 TELL_AT=10; }
+wait_more() {
+    sleep "${1:-1}" 2>/dev/null || sleep 1
+    waited=$(($(date +%s) - IDLE_SINCE))
+}
+
+# Whether it is time to say what is waited for: after ten seconds in which nothing has happened, then every thirty.
+is_told_again() {
+    [ "$waited" -ge "$TELL_AT" ] || return 1
+    TELL_AT=$((TELL_AT + 30))
+}
 
 # Says what is waited for: LINES NOUN
 tell_idle() { complain "waiting for $waited s, at most $TIMEOUT s: $(first_of "$1" "$2")"; }

@@ -201,11 +201,19 @@ tell_unscheduled() {
         done
 }
 
-# Where another client has scaled a controller down, in a rollout, say, no pod is made for one that was evicted.
+# Where another client has scaled a controller down, in a rollout, say, no pod is made for one that was evicted; nor does
+# a Job have to make one for a pod that has run to its end.
 stop_if_none_is_made() {
-    awaiting=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 == "" { print $2 "|" $3 "|" $6 }')
-    while IFS='|' read -r namespace pod owner; do
+    awaiting=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 == "" { print $2 "|" $3 "|" $4 "|" $6 }')
+    while IFS='|' read -r namespace pod uid owner; do
         [ -n "$pod" ] || continue
+        case $owner in Job/*)
+            ended=$(k get pods -n "$namespace" --field-selector="metadata.name=$pod,status.phase!=Pending,status.phase!=Running" \
+                -o 'jsonpath={range .items[*]}{.metadata.deletionTimestamp}|{.metadata.uid}{end}' 2>/dev/null) || continue
+            case $ended in "|$uid"*) stop_not_as_planned "$namespace/$pod has run to its end, and not by this plan" ;; esac
+            continue
+            ;;
+        esac
         wanted=$(k get "$owner" -n "$namespace" -o 'jsonpath={.spec.replicas}' 2>/dev/null) || continue
         live=$(printf '%s\n' "$PODS" | awk -F'|' -v n="$namespace" -v o="$owner" '
             $1 == "P" && $2 == n && $6 == "" && $8 == o { count++ } END { print count + 0 }')
@@ -342,7 +350,10 @@ END
             evict "$namespace" "$pod" "$uid" "only ask" || continue
             hold_replacement "$namespace" "$owner" "$pod" "$pin" "" || continue
         fi
-        if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $from"; fi
+        if evict "$namespace" "$pod" "$uid"; then
+            say "evicted $namespace/$pod from $from"
+            begin_waiting
+        fi
     done <<END
 $STATE
 END
@@ -389,7 +400,8 @@ hold_replacement() {
 }
 
 carry_out() {
-    waited=0 before='' TROUBLE='' due=''
+    before='' TROUBLE='' due=''
+    begin_waiting
     while :; do
         if look_twice && finish_landed; then
             [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(not_as_planned)"
@@ -400,15 +412,16 @@ carry_out() {
             if [ "$DUE" -ne "$TOLD_WAVE" ]; then
                 await_gone "$(evicted_until "$((DUE - 1))")"
                 say "wave $DUE of $WAVES"
-                TOLD_WAVE=$DUE waited=0
+                TOLD_WAVE=$DUE
+                begin_waiting
                 [ "$DUE" -eq 1 ] || continue # time has passed: the pods are looked at once more
             fi
-            [ "$STATE" = "$before" ] || waited=0
+            [ "$STATE" = "$before" ] || begin_waiting
             before=$STATE
             stop_if_none_is_made
             act
             # A replacement may be made, or find room, only when the old pod is gone.
-            if are_ending; then waited=0; fi
+            if are_ending; then begin_waiting; fi
             due=$(awaited)
             if is_told_again; then
                 stop_if_node_is_lost
@@ -418,8 +431,7 @@ carry_out() {
         fi
         [ "$waited" -lt "$TIMEOUT" ] ||
             stop_not_as_planned "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${due:+: $(first_of "$due" move)}"
-        sleep 1
-        waited=$((waited + 1))
+        wait_more
     done
 }
 

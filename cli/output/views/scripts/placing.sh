@@ -76,32 +76,36 @@ look_at() {
 
 # As look_at, and again while it cannot be read: what was read of another pod says nothing.
 look_patiently() {
-    waited=0
+    begin_waiting
     until look_at "$1" "$2"; do
         [ "$waited" -lt "$TIMEOUT" ] || give_up "$1" "$2"
-        sleep 1
-        waited=$((waited + 1))
+        wait_more
     done
 }
 
-give_up() {
+# Why a pod has no node, as the scheduler tells: NAMESPACE POD
+why_no_node() {
     why=$(k get pod "$2" -n "$1" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}" 2>/dev/null)
-    complain "$DONE of $STEPS steps are done; $1/$2 has no node${why:+: $why}"
+    printf '%s' "${why:+: $why}"
+}
+
+give_up() {
+    complain "$DONE of $STEPS steps are done; $1/$2 has no node$(why_no_node "$1" "$2")"
     stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
 }
 
 # Waits until a pod is on its node; any other node ends it: NAMESPACE POD NODE
 await_pod() {
-    waited=0
+    begin_waiting
     while :; do
         if look_at "$1" "$2"; then
             [ "$NOW_ON" != "$3" ] || return 0
             [ -z "$NOW_ON" ] || stop "$1/$2 is on $NOW_ON, planned was $3"
             [ -n "$UID_NOW" ] || stop "$1/$2 is gone"
         fi
-        [ "$waited" -lt "$((TIMEOUT * 5))" ] || give_up "$1" "$2"
-        sleep 0.2 2>/dev/null || { sleep 1 && waited=$((waited + 4)); }
-        waited=$((waited + 1))
+        [ "$waited" -lt "$TIMEOUT" ] || give_up "$1" "$2"
+        if is_told_again; then tell_idle "$1/$2 has to come to $3$(why_no_node "$1" "$2")" pod; fi
+        wait_more 0.2 # not every sleep takes fractions
     done
 }
 
@@ -129,21 +133,21 @@ do_bind() {
 # Evicts, with new pods of the controller held back until their step, and waits until the pod is gone:
 # NAMESPACE POD UID OWNER PATCH
 do_evict() {
-    waited=0
+    begin_waiting
     while :; do
         if look_at "$1" "$2"; then
             if [ "$UID_NOW" != "$3" ]; then return 0; fi
             if [ -n "$ENDING" ]; then
                 if [ -n "$DRY_RUN" ] || ! are_ending; then return 0; fi
-                waited=0
+                begin_waiting
             elif evict "$1" "$2" "$3" "only ask" && pin "$1" "$4" "$2" "$5"; then
                 if [ -n "$DRY_RUN" ]; then return 0; fi
                 evict "$1" "$2" "$3" || :
             fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || stop "$1/$2 is still there after $TIMEOUT seconds"
-        sleep 1
-        waited=$((waited + 1))
+        if is_told_again; then tell_idle "${TROUBLE:-$1/$2 has to leave $NOW_ON}" pod; fi
+        wait_more
     done
 }
 
@@ -158,8 +162,9 @@ new_on() {
 
 # One more new pod of a controller comes to a node: NAMESPACE OWNER NODE HOW-MANY-THEN PATCH
 do_replace() {
-    waited=0 narrowed=''
+    narrowed=''
     [ -z "$DRY_RUN" ] || return 0
+    begin_waiting
     while :; do
         if there=$(new_on "$1" "$2" "$3"); then
             [ "$there" -lt "$4" ] || return 0
@@ -170,8 +175,8 @@ do_replace() {
             fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || stop "no new pod of $2 in $1 has come to $3 within $TIMEOUT seconds"
-        sleep 1
-        waited=$((waited + 1))
+        if is_told_again; then tell_idle "a new pod of $2 in $1 has to come to $3" pod; fi
+        wait_more
     done
 }
 

@@ -161,7 +161,8 @@ stop_for_lost() {
 }
 
 await() {
-    waited=0 still=''
+    still=''
+    begin_waiting
     while :; do
         if look; then
             if read_workloads; then
@@ -169,18 +170,17 @@ await() {
                 [ -z "$LOST" ] || stop_for_lost
                 [ "$GOING" -gt 0 ] || return 0
             fi
-            [ "$GOING" = "$still" ] || waited=0
+            [ "$GOING" = "$still" ] || begin_waiting
             still=$GOING
             # A StatefulSet deletes the next one when this one is gone.
-            if are_ending; then waited=0; fi
+            if are_ending; then begin_waiting; fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || {
             complain "stopped: nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}: $(counted "$GOING" pod) still to go;" \
                 "start this again, or plan again: $AGAIN"
             exit 1
         }
-        sleep 1
-        waited=$((waited + 1))
+        wait_more
     done
 }
 
