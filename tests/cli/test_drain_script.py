@@ -180,6 +180,12 @@ def test_a_node_that_was_opened_meanwhile(tmp_path: Path) -> None:
             0,
             "",
         ),
+        (
+            "Error from server: This pod has more than one PodDisruptionBudget, which the eviction "
+            "subresource does not support.",
+            1,
+            "stopped: shop/web-1 was not evicted: Error from server: This pod has more than one",
+        ),
         ("Error from server (TooManyRequests): budget", 0, "shop/web-1 cannot go yet: Error from server"),
     ],
 )

@@ -172,7 +172,9 @@ evict() {
     case $answer in
     *"(NotFound)"* | *"(Conflict)"*) return 1 ;; # the next look at the pods tells
     *"is being terminated"*) return 1 ;; # its namespace is deleted, and so is the pod, without any eviction
-    *"(Forbidden)"* | *"(BadRequest)"* | *"(Invalid)"* | *" is invalid: "*) stop "$1/$2 was not evicted: $(one_line "$answer")" ;;
+    *"(Forbidden)"* | *"(BadRequest)"* | *"(Invalid)"* | *" is invalid: "* | *" more than one PodDisruptionBudget"*)
+        stop "$1/$2 was not evicted: $(one_line "$answer")"
+        ;;
     "Error from server: "*"denied the request"*)
         # A webhook that gives no reason: 429 says not now, 400 and 403 do not.  kubectl tells the code in its log alone.
         code=$(post_eviction "$1" "$2" -v=6) && return 0
