@@ -189,9 +189,9 @@ def test_a_pod_of_a_higher_priority_takes_the_room(live: ControlPlane, tmp_path:
         "value": 9,
     }
     vip = pod("vip", cpu="3500m", nodeSelector={HOSTNAME: "b1"}, priorityClassName="high")
-    ended = carried_out_until(live, script, "evicted", lambda: live.create(high, vip), TIMEOUT="11")
+    ended = carried_out_until(live, script, "evicted", lambda: live.create(high, vip), TIMEOUT="20")
     assert ended.returncode == 1
-    waiting, told = ended.stdout.split("stopped: nothing has happened for 11 seconds: ")
+    waiting, told = ended.stdout.split("stopped: nothing has happened for 20 seconds: ")
     line = "has no node, and 1 more of ReplicaSet/web-"
     assert waiting.count(line) == 2
     assert "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." in waiting

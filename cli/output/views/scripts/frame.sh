@@ -138,7 +138,7 @@ wait_more() {
 
 # Whether it is time to say what is waited for: after ten seconds in which nothing has happened, then every thirty.
 is_told_again() {
-    [ "$waited" -ge "$TELL_AT" ] || return 1
+    [ "$waited" -ge "$TELL_AT" ] && [ "$waited" -lt "$TIMEOUT" ] || return 1
     TELL_AT=$((TELL_AT + 30))
 }
 
