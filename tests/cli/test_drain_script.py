@@ -165,6 +165,13 @@ def test_a_node_that_was_opened_meanwhile(tmp_path: Path) -> None:
     assert (code, words) == (0, "done: 1 node is empty, and cordoned\n")
 
 
+def test_marks_come_off_although_the_api_server_is_away_for_a_moment(tmp_path: Path) -> None:
+    """They stayed on the node, and one of them was not told."""
+    code, words, calls = run_part(tmp_path, "finish", failing="patch node")
+    assert (code, words) == (0, "done: 1 node is empty, and cordoned\n")
+    assert sum("patch node old" in call for call in calls) == 2
+
+
 @pytest.mark.parametrize(
     ("answer", "code", "told"),
     [

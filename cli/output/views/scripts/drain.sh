@@ -347,7 +347,7 @@ finish() {
     [ -z "$wrong" ] || stop "$(first_of "$wrong" pod)"
     DONE=yes
     for node in $(printf '%s\n' "$NODES" | awk -F'|' '$5 != "" { print $2 }'); do
-        unmark "$node" '' || complain "the annotation $MARK is still on $node"
+        patiently unmark "$node" '' 2>/dev/null || complain "the annotations $MARK and planner/by are still on $node"
     done
     emptied=$(printf '%s\n' "$NODES" | grep -c .)
     say "done: $(counted "$emptied" node) $([ "$emptied" -eq 1 ] && printf is || printf are) empty, and cordoned$(besides)"
