@@ -20,6 +20,8 @@ case "$*" in
 *' get pods '*) done_before 'patch ReplicaSet/web' && echo 'P|shop|u2|web-2|n1|||ReplicaSet/web' ;;
 *' get pod '*PodScheduled*) echo "0/2 nodes are available" ;;
 *' get pod '*) done_before /binding && echo 'P|u1|n1||||' || echo 'P|u1|||||' ;;
+*' get ReplicaSet/web '*ReplicaFailure*) echo forbidden ;;
+*' get ReplicaSet/web '*spec.replicas*) cat "$FOLDER/replicas" 2>/dev/null ;;
 *' get ReplicaSet/web '*planner/resume*) echo '|web|{}' ;;
 *' get ReplicaSet/web '*) echo 'web||7|1|{}' ;;
 *' get deployment '*) echo '|3|3|1' ;;
@@ -99,7 +101,10 @@ def test_a_pin_comes_off_although_a_change_fails(tmp_path: Path) -> None:
     ("ends", "told"),
     [
         ("await_pod shop web-1 n2", "shop/web-1 has to come to n2: 0/2 nodes are available"),
-        ("do_replace shop ReplicaSet/web n2 1 '[]'", "a new pod of ReplicaSet/web in shop has to come to n2"),
+        (
+            "do_replace shop ReplicaSet/web n2 1 '[]'",
+            "a new pod of ReplicaSet/web in shop has to come to n2; no pod is made: forbidden",
+        ),
     ],
 )
 def test_what_is_waited_for_is_said(tmp_path: Path, ends: str, told: str) -> None:
@@ -108,3 +113,20 @@ def test_what_is_waited_for_is_said(tmp_path: Path, ends: str, told: str) -> Non
     assert code == 1
     lines = [line for line in words.splitlines() if line.startswith("waiting for ")]
     assert lines == [f"waiting for {seconds} s, at most 50 s: {told}" for seconds in (10, 40)]
+
+
+def test_no_new_pod_comes(tmp_path: Path) -> None:
+    """What went wrong: the controller had been scaled down, and the script waited until the time was over."""
+    (tmp_path / "replicas").write_text("1")
+    code, words, _ = run_part(tmp_path, "do_replace shop ReplicaSet/web n2 1 '[]'", "nothing")
+    line = "stopped: ReplicaSet/web in shop has as many pods as it asks for, 1: no new one comes to n2"
+    assert code == 1
+    assert line in words
+
+
+def test_a_pin_says_for_which_pod_it_is(tmp_path: Path) -> None:
+    """What went wrong: one of a replacement said nothing, and was not found after a KILL."""
+    evict = "rows() { echo 'evict|shop|web-1|u1|n1|ReplicaSet/web|[]'; }"
+    code, words, calls = run_part(tmp_path, f"{evict}; do_replace shop ReplicaSet/web n1 1 '[]'", "nothing")
+    assert (code, "until the replacement of web-1 has landed" in words) == (0, True)
+    assert any('"planner/pinned-for":"web-1"' in call for call in calls)

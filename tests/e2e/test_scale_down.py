@@ -111,9 +111,12 @@ def test_costs_stay_until_the_controller_has_looked_at_them(live: ControlPlane, 
     script = planned(live, tmp_path, "scale-down", "deployment/web=4")
     with halted(live, "kube-controller-manager"):
         for _ in range(2):
-            ended = carried_out(live, script, TIMEOUT="3")
+            ended = carried_out(live, script, TIMEOUT="15", progress=True)
             assert ended.returncode == 1
-            assert "nothing has happened for 3 seconds: 4 pods still to go; start this again" in ended.stderr
+            assert re.search(
+                r"^waiting for 1\d s, at most 15 s: 4 pods still to go$", ended.stderr, re.MULTILINE
+            )
+            assert "nothing has happened for 15 seconds: 4 pods still to go; start this again" in ended.stderr
             assert "deletion costs stay on 4 pods that controllers have still to take" in ended.stderr
             assert {*costs(live).values()} == {"-1"}
         assert strike(live, script, "KILL", 12, "after").returncode == -9
@@ -160,6 +163,18 @@ def test_scaled_by_another_client_while_pods_end(live: ControlPlane, tmp_path: P
     assert ended.returncode == 1
     assert "stopped: Deployment/web in default has 3 replicas by now, not 2" in ended.stdout
     assert costs(live) == {}
+
+
+def test_deleted_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
+    """It was asked for until the time was over, when all of its pods had long gone."""
+    grown(live)
+    script = planned(live, tmp_path, "scale-down", "deployment/web=4")
+    ended = carried_out_until(live, script, "scaled", lambda: live.kubectl("delete", "deployment/web"))
+    assert ended.returncode == 1
+    assert (
+        'stopped: Deployment/web in default: Error from server (NotFound): deployments.apps "web"'
+        in ended.stdout
+    )
 
 
 def test_a_stateful_set(live: ControlPlane, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from tests.e2e.batches import CASES, create_held, placed_as_planned
 from tests.e2e.control_plane import ControlPlane, wait_for
 from tests.e2e.manifests import HOSTNAME, node, pod, spread, workload
-from tests.e2e.stories import carried_out, evictions, left_behind, planned
+from tests.e2e.stories import carried_out, carried_out_until, evictions, left_behind, planned, struck
+from tests.e2e.test_struck_meanwhile import halted
 
 GATES = [{"name": "example.com/batch"}]
 
@@ -106,3 +107,38 @@ def test_what_is_not_applied_yet(live: ControlPlane, tmp_path: Path) -> None:
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert placed_as_planned(live, script) == 4
+
+
+def led(live: ControlPlane, folder: Path) -> Path:
+    """Room for a held pod is made by two evictions, and the replacements are led to another node."""
+    live.create(node("a1"), workload("web", 3, cpu="1"))
+    live.at_rest(3)
+    live.create(node("b1", cpu="2"), pod("large", cpu="3", schedulingGates=GATES))
+    return planned(live, folder, "solve", "--gated", "--allow-moves")
+
+
+def test_killed_while_a_replacement_is_led(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: in a second start the pin did not say for which pod it was, and nothing took it off.
+
+    The ReplicaSet stayed pinned, and its Deployment paused.
+    """
+    script = led(live, tmp_path)
+    with halted(live, "kube-scheduler"):
+        assert struck(live, script, "TERM", "leaves").returncode == 143
+        assert struck(live, script, "KILL", "are pinned").returncode == -9
+        assert left_behind(live)
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    live.at_rest(4)
+    assert left_behind(live) == []
+
+
+def test_scaled_down_while_a_replacement_is_led(live: ControlPlane, tmp_path: Path) -> None:
+    """It was waited for until the time was over, without a word; no pod is made any more."""
+    script = led(live, tmp_path)
+    ended = carried_out_until(
+        live, script, "leaves", lambda: live.kubectl("scale", "deployment/web", "--replicas=1")
+    )
+    assert ended.returncode == 1
+    assert " in default has as many pods as it asks for, 1: no new one comes to b1" in ended.stdout
+    assert left_behind(live) == []

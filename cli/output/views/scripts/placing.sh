@@ -89,12 +89,13 @@ why_no_node() {
     printf '%s' "${why:+: $why}"
 }
 
+# NAMESPACE POD [THE ONLY NODE THAT IT MAY GO TO]
 give_up() {
-    complain "$DONE of $STEPS steps are done; $1/$2 has no node$(why_no_node "$1" "$2")"
+    complain "$DONE of $STEPS steps are done; $1/$2 has no node${3:+, and may go to $3 alone until it is made anew}$(why_no_node "$1" "$2")"
     stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
 }
 
-# Waits until a pod is on its node; any other node ends it: NAMESPACE POD NODE
+# Waits until a pod is on its node; any other node ends it: NAMESPACE POD NODE [THE SAME, IF IT MAY GO TO NO OTHER]
 await_pod() {
     begin_waiting
     while :; do
@@ -103,7 +104,7 @@ await_pod() {
             [ -z "$NOW_ON" ] || stop "$1/$2 is on $NOW_ON, planned was $3"
             [ -n "$UID_NOW" ] || stop "$1/$2 is gone"
         fi
-        [ "$waited" -lt "$TIMEOUT" ] || give_up "$1" "$2"
+        [ "$waited" -lt "$TIMEOUT" ] || give_up "$1" "$2" "${4-}"
         if is_told_again; then tell_idle "$1/$2 has to come to $3$(why_no_node "$1" "$2")" pod; fi
         wait_more 0.2 # not every sleep takes fractions
     done
@@ -115,7 +116,7 @@ do_open() {
     if [ -n "$GATES" ]; then
         patch pod "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "the gates of $1/$2 could not be taken off"
     fi
-    [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4"
+    [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4" "$4"
 }
 
 # Posts a Binding: NAMESPACE POD UID NODE
@@ -153,11 +154,43 @@ do_evict() {
 
 # The controller's new pods on a node: NAMESPACE OWNER NODE
 new_on() {
-    read_pods || return 1
     printf '%s\n' "$PODS" "$PLAN" | awk -F'|' -v n="$1" -v o="$2" -v node="$3" '
         $1 == "P" && $2 == n && $8 == o && $6 == "" && $5 == node { pods[$4] = 1 }
         $1 == "O" && $2 == n && $3 == o { split($5, names, " "); for (i in names) delete pods[names[i]] }
         END { for (name in pods) count++; print count + 0 }'
+}
+
+# The pod whose replacement a controller is pinned for: the first one of it that the plan evicts: NAMESPACE OWNER
+first_evicted() {
+    rows X | awk -F'|' -v n="$1" -v o="$2" '$1 == "evict" && $2 == n && $6 == o && !found++ { print $3 }'
+}
+
+# A pod of a controller that has no node yet: NAMESPACE OWNER
+waiting_pod() {
+    printf '%s\n' "$PODS" | awk -F'|' -v n="$1" -v o="$2" '
+        $1 == "P" && $2 == n && $8 == o && $5 == "" && $6 == "" && !found++ { print $4 }'
+}
+
+# Why no new pod of a controller has come, in the words of the scheduler or the API server: NAMESPACE OWNER
+why_none_has_come() {
+    pod=$(waiting_pod "$1" "$2")
+    if [ -n "$pod" ]; then
+        printf '; %s/%s has no node%s' "$1" "$pod" "$(why_no_node "$1" "$pod")"
+    else
+        why=$(k get "$2" -n "$1" -o "jsonpath={.status.conditions[?(@.type=='ReplicaFailure')].message}" 2>/dev/null)
+        printf '%s' "${why:+; no pod is made: $why}"
+    fi
+}
+
+# Where another client has scaled a controller down, or new pods of it have landed elsewhere, none comes any more:
+# NAMESPACE OWNER NODE
+stop_if_none_comes() {
+    [ -z "$(waiting_pod "$1" "$2")" ] || return 0
+    wanted=$(k get "$2" -n "$1" -o 'jsonpath={.spec.replicas}' 2>/dev/null) || return 0
+    case $wanted in '' | *[!0-9]*) return 0 ;; esac
+    live=$(printf '%s\n' "$PODS" | awk -F'|' -v n="$1" -v o="$2" '
+        $1 == "P" && $2 == n && $8 == o && $6 == "" { count++ } END { print count + 0 }')
+    [ "$live" -lt "$wanted" ] || stop "$2 in $1 has as many pods as it asks for, $wanted: no new one comes to $3"
 }
 
 # One more new pod of a controller comes to a node: NAMESPACE OWNER NODE HOW-MANY-THEN PATCH
@@ -166,16 +199,18 @@ do_replace() {
     [ -z "$DRY_RUN" ] || return 0
     begin_waiting
     while :; do
-        if there=$(new_on "$1" "$2" "$3"); then
-            [ "$there" -lt "$4" ] || return 0
-            if [ -z "$narrowed" ] && pin "$1" "$2" "" "$5"; then
+        if read_pods; then
+            [ "$(new_on "$1" "$2" "$3")" -lt "$4" ] || return 0
+            stop_if_none_comes "$1" "$2" "$3"
+            if [ -z "$narrowed" ] && pin "$1" "$2" "$(first_evicted "$1" "$2")" "$5"; then
                 k patch "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "$2 in $1 could not be pinned"
                 let_go_of_waiting "$1" "$2" 1
                 narrowed=yes
             fi
         fi
-        [ "$waited" -lt "$TIMEOUT" ] || stop "no new pod of $2 in $1 has come to $3 within $TIMEOUT seconds"
-        if is_told_again; then tell_idle "a new pod of $2 in $1 has to come to $3" pod; fi
+        [ "$waited" -lt "$TIMEOUT" ] ||
+            stop "no new pod of $2 in $1 has come to $3 within $TIMEOUT seconds${TROUBLE:+: $TROUBLE}$(why_none_has_come "$1" "$2")"
+        if is_told_again; then tell_idle "a new pod of $2 in $1 has to come to $3$(why_none_has_come "$1" "$2")" pod; fi
         wait_more
     done
 }

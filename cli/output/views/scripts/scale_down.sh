@@ -169,12 +169,19 @@ await() {
                 stop_if_scaled_again
                 [ -z "$LOST" ] || stop_for_lost
                 [ "$GOING" -gt 0 ] || return 0
+            else
+                case $TROUBLE in *"(NotFound)"*)
+                    SCALING=''
+                    stop "$TROUBLE"
+                    ;;
+                esac
             fi
             [ "$GOING" = "$still" ] || begin_waiting
             still=$GOING
             # A StatefulSet deletes the next one when this one is gone.
             if are_ending; then begin_waiting; fi
         fi
+        if is_told_again; then tell_idle "${TROUBLE:-$(counted "$GOING" pod) still to go}" pod; fi
         [ "$waited" -lt "$TIMEOUT" ] || {
             complain "stopped: nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}: $(counted "$GOING" pod) still to go;" \
                 "start this again, or plan again: $AGAIN"
@@ -257,7 +264,7 @@ main() {
     guard
     COSTS_SET=yes
     if [ -n "$TO_SCALE" ] || [ "$TO_TAKE" -gt 0 ]; then set_costs; fi
-    restore_costs "but those" || stop "deletion costs that another script has set could not be put back"
+    patiently restore_costs "but those" || stop "deletion costs that another script has set could not be put back"
     SCALING=yes
     set_replicas
     await
