@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
-from models.controllers.owners import ByController, is_live
-from models.controllers.stateful import ordinal_of
+from models.controllers.owners import is_live
 from models.objects.workload import StatefulSet
 from planner.capacity.growth import Asked, grown, is_plain, name_of, names_taken, ordinals_of
 from planner.capacity.replicas import Found, count, limits
@@ -132,12 +131,11 @@ def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event |
 def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
     """How many more replicas are tried: one by one as long as it depends on the number which pods there are.
 
-    A StatefulSet deletes live pods of higher ordinals, and with Parallel it makes fewer while it has any.
+    A StatefulSet deletes live pods of higher ordinals.
     """
     most, more = MOST_NEW_PODS - asked.replicas, REPLICAS_ONE_BY_ONE
     if isinstance(asked.workload, StatefulSet):
-        parallel = asked.workload.spec.pod_management_policy == "Parallel"
-        taken = {pod.name for pod in names_taken(cluster, asked) if parallel or is_live(pod)}
+        taken = {pod.name for pod in names_taken(cluster, asked) if is_live(pod)}
         ordinals = ordinals_of(asked.workload, MOST_NEW_PODS)[asked.replicas :] if taken else ()
         names = (name_of(asked.workload, ordinal) for ordinal in ordinals)
         last = max((number for number, name in enumerate(names, 1) if name in taken), default=0)
@@ -178,16 +176,8 @@ def _replicas_before(scaled: Cluster, asked: Asked, name: str, placed: int) -> i
     workload = workload_named(scaled, asked.name)
     if not isinstance(workload, StatefulSet):
         return placed
-    wanted = workload.spec.wanted_ordinals
-    names = [name_of(workload, ordinal) for ordinal in wanted]
-    if name not in names:
-        return placed
-    others = 0
-    if workload.spec.pod_management_policy == "Parallel":
-        # They stand for as many that it lacks.
-        ordinals = map(ordinal_of, ByController(scaled.pods).of(workload))
-        others = sum(ordinal is not None and ordinal not in wanted for ordinal in ordinals)
-    return max(0, names.index(name) + others - asked.replicas)
+    names = [name_of(workload, ordinal) for ordinal in workload.spec.wanted_ordinals]
+    return max(0, names.index(name) - asked.replicas) if name in names else placed
 
 
 def _not_queued(problem: Problem, old: Collection[str]) -> tuple[str, tuple[str, ...]]:
