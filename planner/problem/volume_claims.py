@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.cluster import Cluster
+from models.controllers.templates import stand_in_uid
 from models.objects.annotations import BIND_COMPLETED, DEFAULT_CLASS, SELECTED_NODE
 from models.objects.pod import Pod
 from models.objects.selectors import NodeSelector
@@ -127,6 +128,11 @@ class Claims:
         found = self.storage_class(claim)
         return found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
 
+    def is_served_at_once(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether a claim that the cluster does not have yet is bound as soon as it is there."""
+        found = self.storage_class(claim)
+        return found is not None and _is_served_at_once(claim, found)
+
     def reachable(self, volume: PersistentVolume) -> Mask:
         """The nodes from which a volume can be used."""
         found = self._reachable.get(volume.name)
@@ -175,7 +181,7 @@ class Claims:
     def provisionable(self, claim: PersistentVolumeClaim) -> Mask:
         """The nodes for which the claim's class would make a volume."""
         found = self.storage_class(claim)
-        if found is None or found.provisioner in ("", _NO_PROVISIONER):
+        if found is None or not _provisions(found):
             return self._nodes.none
         mask = self._nodes.none if found.allowed_topologies else self._nodes.every
         for term in found.allowed_topologies:
@@ -293,22 +299,40 @@ class Claims:
             self.version += 1
 
 
+def _is_served_at_once(claim: PersistentVolumeClaim, found: StorageClass) -> bool:
+    immediate = found.volume_binding_mode == "Immediate" and _provisions(found)
+    is_new = claim.metadata.uid in ("", stand_in_uid("PersistentVolumeClaim", claim.key))
+    return immediate and is_new and not claim.spec.volume_name
+
+
+def _provisions(found: StorageClass) -> bool:
+    return found.provisioner not in ("", _NO_PROVISIONER)
+
+
 def class_notes(cluster: Snapshot, pending: Iterable[Pod]) -> Iterator[str]:
-    """What a reader has to know of StorageClasses that pending pods need and the snapshot does not have."""
-    classes = {found.name for found in cluster.storage_classes}
-    stuck = {
-        claim.key: claim.spec.storage_class_name
-        for claim in cluster.persistent_volume_claims
-        if not claim.spec.volume_name and (claim.spec.storage_class_name or "") not in {"", *classes}
-    }
-    if not stuck or cluster.is_unseen("storageclasses"):
+    """What a reader has to know of the StorageClasses that pending pods need."""
+    keys = {use.key for pod in pending for use in claims_of(pod)}
+    if not keys or cluster.is_unseen("storageclasses"):
         return
-    for name in sorted(
-        {stuck[use.key] or "" for pod in pending for use in claims_of(pod) if use.key in stuck}
-    ):
+    classes = {found.name: found for found in cluster.storage_classes}
+    default = next((name for name, found in classes.items() if _is_default(found)), "")
+    missing, at_once = set[str](), set[str]()
+    for claim in cluster.persistent_volume_claims:
+        if claim.key in keys and not claim.spec.volume_name:
+            name = default if claim.spec.storage_class_name is None else claim.spec.storage_class_name
+            if name and name not in classes:
+                missing.add(name)
+            elif name and _is_served_at_once(claim, classes[name]):
+                at_once.add(name)
+    for name in sorted(missing):
         yield (
             f"there is no StorageClass {name}: a claim of this class has to be bound before its pod is "
             "placed; `kubectl get storageclasses` has them"
+        )
+    for name in sorted(at_once):
+        yield (
+            f"StorageClass {name} makes a volume as soon as there is a claim: where is not known before, and "
+            "pods are taken to reach it from every node for which the class may make one"
         )
 
 

@@ -1,8 +1,9 @@
 """VolumeBinding: a pod goes where its claims have, find or get a volume.
 
 Kubernetes 1.34: the claims must exist; those of a class with immediate binding must be bound
-already.  A bound volume must be reachable from the node.  A waiting claim needs a free volume that
-reaches the node, or a class that provisions one there.  CSIStorageCapacity is not modelled.
+already, or be of a class that provisions and come with their pod.  A bound volume must be reachable from the
+node.  A waiting claim needs a free volume that reaches the node, or a class that provisions one there.
+CSIStorageCapacity is not modelled.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class VolumeBinding(Filter):
     def _is_stuck(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim should be bound by now and is not."""
         claims = self.state.claims
-        return not claims.is_bound(claim) and not (claims.waits(claim) and not claim.spec.volume_name)
+        if claims.is_bound(claim) or claims.is_served_at_once(claim):
+            return False
+        return not (claims.waits(claim) and not claim.spec.volume_name)
 
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         return self._judged(template, self.state.claims.fits(template.pod))[where]
@@ -87,6 +90,8 @@ class VolumeBinding(Filter):
             if volume is None:
                 return np.full_like(codes, 4)
             codes[~claims.reachable(volume)] |= 1
+        for nodes in self._of_served(template):
+            codes[~nodes] |= 1
         codes[~fits] |= 2
         return codes
 
@@ -159,6 +164,13 @@ class VolumeBinding(Filter):
         yield from (claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template))
         yield from claims.given(template.pod)
 
+    def _of_served(self, template: Template) -> Iterator[Mask]:
+        """For each claim that is served at once the nodes that may reach its volume."""
+        claims = self.state.claims
+        found = (claims.by_key.get(use.key) for use in claims_of(template.pod))
+        served = (claim for claim in found if claim is not None and claims.is_served_at_once(claim))
+        yield from map(claims.provisionable, served)
+
     def verdict(self, template: Template, code: int) -> Verdict:
         unseen = {4: _UNSEEN} if self.state.claims.volumes_unseen else {}
         told = (text for bit, text in (_REASONS | unseen).items() if code & bit)
@@ -173,6 +185,7 @@ class VolumeBinding(Filter):
                 found is not None and bool(claims.reachable(found)[nodes].all())
                 for found in self._volumes(template)
             )
+            and all(bool(found[nodes].all()) for found in self._of_served(template))
             and (not claims.unbound(template.pod) or bool(self._may_fit(template)[nodes].all()))
         )
 

@@ -48,7 +48,8 @@ class VolumeZone(NodeFilter):
     def refusal(self, template: Template) -> str | None:
         claims = self.state.claims
         found = (claims.by_key.get(use.key) for use in claims_of(template.pod))
-        homeless = (c for c in found if c is not None and not c.spec.volume_name and not claims.waits(c))
+        unnamed = (claim for claim in found if claim is not None and not claim.spec.volume_name)
+        homeless = (not (claims.waits(claim) or claims.is_served_at_once(claim)) for claim in unnamed)
         return _NO_NAME if any(homeless) else None
 
     def judge(self, template: Template) -> Rejects:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from planner import simulate
+from planner import capacity, simulate
 from planner.problem.problem import Problem
 from planner.state.state import State
-from tests.builders import ZONE, Object, claim, cluster, labelled, node, pod, storage_class, volume
+from tests.builders import ZONE, Object, claim, cluster, labelled, node, pod, scaled, storage_class, volume
 
 NODES = (node("n1", zone="a"), node("n2", zone="b"))
 
@@ -138,6 +138,47 @@ def test_why_a_claim_keeps_its_pod_pending(more: list[Object], message: str) -> 
     """The message names what is the matter with the claim."""
     decisions = simulate(cluster(*NODES, storage_class("local"), *more, pod("p", claims=["c"]))).decisions
     assert message in decisions[0].message
+
+
+def database(storage: str) -> Object:
+    """Two replicas of a StatefulSet with a claim each, none of which is there yet."""
+    template = {"metadata": {"name": "data"}, "spec": {**claim("data")["spec"], "storageClassName": storage}}
+    found = scaled("StatefulSet", "db", 2, cpu="1")
+    found["spec"]["volumeClaimTemplates"] = [template]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes"),
+    [
+        ({}, {"n1", "n2"}),
+        ({"allowedTopologies": [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]}, {"n2"}),
+        ({"provisioner": "kubernetes.io/no-provisioner"}, {None}),
+    ],
+)
+def test_claims_that_come_with_their_pods_are_served_at_once(
+    words: dict[str, object], nodes: set[str | None]
+) -> None:
+    """What went wrong: new pods of a StatefulSet stayed pending for ever with unbound immediate claims.
+
+    A class that provisions makes their volumes before the pods are looked at.
+    """
+    words = {"provisioner": "driver.longhorn.io", "volumeBindingMode": "Immediate", **words}
+    given = cluster(node("n1", "a"), node("n2", "b"), {**storage_class("now"), **words}, database("now"))
+    found = simulate(given)
+    assert {decision.node for decision in found.decisions} == nodes
+    is_placed = None not in nodes
+    assert any("StorageClass now makes a volume as soon as" in note for note in found.notes) == is_placed
+    assert (capacity(given).workloads[0].more > 0) == is_placed
+
+
+def test_a_claim_of_the_cluster_has_to_be_bound() -> None:
+    """It has waited for its volume already."""
+    own = claim("data", storageClassName="now")
+    own["metadata"]["uid"] = "of-the-cluster"
+    at_once = {**storage_class("now"), "provisioner": "driver.longhorn.io", "volumeBindingMode": "Immediate"}
+    decisions = simulate(cluster(*NODES, at_once, own, pod("p", claims=["data"]))).decisions
+    assert "pod has unbound immediate PersistentVolumeClaims" in decisions[0].message
 
 
 def test_a_class_that_is_not_there_is_told() -> None:
