@@ -134,12 +134,13 @@ read_controllers() {
     read_more "$2" -n "$1" -o "jsonpath={range .items[*]}C|$1|$line{'\n'}{end}"
 }
 
-# P|NAMESPACE|KIND/NAME of the controller|DELETED|READY|POD|NODE
+# Pods that have not run to their end: P|NAMESPACE|KIND/NAME of the controller|DELETED|READY|POD|NODE
 read_ready() {
     by='.metadata.ownerReferences[?(@.controller==true)]'
     line="{$by.kind}/{$by.name}|{.metadata.deletionTimestamp}|{.status.conditions[?(@.type=='Ready')].status}"
     line="$line|{.metadata.name}|{.spec.nodeName}"
-    read_more pods -n "$1" -o "jsonpath={range .items[*]}P|$1|$line{'\n'}{end}"
+    read_more pods -n "$1" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
+        -o "jsonpath={range .items[*]}P|$1|$line{'\n'}{end}"
 }
 
 # Adds to what was read.
