@@ -121,8 +121,8 @@ def test_the_node_of_a_replacement_is_lost(
 ) -> None:
     """It was waited for until the time was over, with no word about its node.
 
-    A pod that need not be ready, as it was not when the plan was made, does not end the script, nor does one that
-    has failed on a lost node before, as its controller has made another one.
+    A pod that need not be ready, as it was not when the plan was made, does not end the script.  Nor does one
+    that has failed on a lost node: its controller has made another one.
     """
     (tmp_path / "taints").write_text(f"{taints}\n")
     two = "PLAN=$(plan | sed 's/web|1|/web|2|/'); TIMEOUT=12"

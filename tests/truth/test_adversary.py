@@ -270,6 +270,14 @@ def test_a_consolidation_after_which_a_constraint_is_worse() -> None:
     assert "default/web-1 lands on a2" in failure.events
 
 
+def test_a_zone_that_does_not_count_while_its_node_is_cordoned() -> None:
+    """It was judged with the node open again, where it counts for the constraint, and has no pod."""
+    plan = _consolidated([*_NODES[1:], _pod("web-0", "a2"), _pod("web-1", "b1")], "b1")
+    words: dict[str, Any] = {"spread": [spread(ZONE, 1, nodeTaintsPolicy="Honor")]}
+    honouring = [*_NODES[1:], _pod("web-0", "a2", **words), _pod("web-1", "b1", **words)]
+    assert against_moves(honouring, plan).failures == []
+
+
 @pytest.mark.parametrize("command", ["rebalance", "consolidate"])
 def test_fresh_plans_hold(command: str) -> None:
     """A few plans for fresh clusters; a consolidation may have several replicas down."""

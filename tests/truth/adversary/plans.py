@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.documents.consolidation import ConsolidationPlan
@@ -152,13 +152,13 @@ def _ends(
 def _without_nodes(
     objects: Sequence[Object], moves: Sequence[PlannedMove], plan: ConsolidationPlan, starts: Sequence[Landed]
 ) -> Iterator[Failure]:
-    """What is worse than in the snapshot, the nodes being there or deleted; and what is left on them."""
-    last, gone = moves[-1].wave if moves else 0, {row.node for row in plan.removed}
-    before = _by_workload(objects)
+    """What is worse than in the snapshot, the nodes being cordoned or deleted; and what is left on them."""
+    last, gone = moves[-1].wave if moves else 0, frozenset(row.node for row in plan.removed)
+    before, closed = _by_workload(objects), with_cordons(objects, gone)
     for landed in starts:
         places = dict(landed)
         pods = {move.pod: places[move.number] for move in moves}
-        there = [_placed(item, pods) for item in objects]
+        there = [_placed(item, pods) for item in closed]
         for after, when in ((there, "are there"), (_deleted(there, gone), "are deleted")):
             if not (found := _by_workload(after)) <= before:
                 text = f"while the nodes {when}: {dict(found - before)} more than in the snapshot, {pods}"
@@ -185,7 +185,7 @@ def _placed(item: Object, pods: Mapping[str, str]) -> Object:
     return item if on is None else {**item, "spec": {**item["spec"], "nodeName": on}}
 
 
-def _deleted(objects: Sequence[Object], gone: set[str]) -> list[Object]:
+def _deleted(objects: Sequence[Object], gone: Collection[str]) -> list[Object]:
     """The objects without some nodes, and without the pods that still run there."""
     return [
         item
@@ -195,7 +195,7 @@ def _deleted(objects: Sequence[Object], gone: set[str]) -> list[Object]:
     ]
 
 
-def _holds(item: Object, gone: set[str]) -> bool:
+def _holds(item: Object, gone: Collection[str]) -> bool:
     """Whether it is a pod on a node that goes, and neither goes with its node nor ends already."""
     if item["kind"] != "Pod" or item["spec"].get("nodeName") not in gone:
         return False
