@@ -160,6 +160,14 @@ def test_what_kubectl_takes_counts(tmp_path: Path) -> None:
     assert int((tmp_path / "now").read_text()) < 1000 + 80
 
 
+def test_what_is_waited_for_is_said_once_after_a_slow_answer(tmp_path: Path) -> None:
+    """What went wrong: after one of more than a minute the same line came at each of the next looks."""
+    ends = "k get nodes >/dev/null; begin_waiting; for waited in 9 75 76 77 104 105 106; do"
+    _, words, _ = run_part(tmp_path, "", f"{ends} is_told_again && echo $waited; done")
+    assert words.splitlines()[-2:] == ["75", "105"]
+    assert "76" not in words
+
+
 @pytest.mark.parametrize(
     ("node", "told"),
     [

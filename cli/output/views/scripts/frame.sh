@@ -139,7 +139,7 @@ wait_more() {
 # Whether it is time to say what is waited for: after ten seconds in which nothing has happened, then every thirty.
 is_told_again() {
     [ "$waited" -ge "$TELL_AT" ] && [ "$waited" -lt "$TIMEOUT" ] || return 1
-    TELL_AT=$((TELL_AT + 30))
+    TELL_AT=$((waited + 30))
 }
 
 # Says what is waited for: LINES NOUN
