@@ -18,7 +18,8 @@ _HELP = """\
 #   sh SCRIPT --dry-run   looks at everything, asks the API server about every change, and makes none
 #   sh SCRIPT             makes the changes; interrupted, it puts back what has to be put back
 #   sh SCRIPT             once more: goes on where the cluster is
-#   sh SCRIPT --take-over also puts back what a script on another host has left, which is not at work any more
+#   sh SCRIPT --take-over also puts back what a script on another host, or in another container, has left,
+#                         which is not at work any more
 #
 # Before it changes anything it looks whether this is the cluster of the plan, whether its objects are as
 # they were, and whether this user may do all that is to be done.
