@@ -2,7 +2,7 @@
 
 A quantity becomes a whole number of nano units, as fine as `resource.Quantity` itself stores.
 What is finer than nano is rounded away from zero, what is larger than 2^63-1 units is capped, spaces around
-it are passed over, and a suffix without a number is 0, all as apimachinery does.
+it are passed over, and a suffix such as Mi without a number is 0, all as apimachinery does.
 """
 
 import json

@@ -83,7 +83,7 @@ class Claims:
         self.volumes_unseen = cluster.is_unseen("persistentvolumes")
         self.volumes = {volume.name: volume for volume in cluster.persistent_volumes}
         self.classes = {found.name: found for found in cluster.storage_classes}
-        self._default_class = next((c.name for c in cluster.storage_classes if _is_default(c)), "")
+        self._default_class = _default_class(cluster.storage_classes)
         self._by_class: dict[str, list[PersistentVolume]] = defaultdict(list)
         for volume in sorted(cluster.persistent_volumes, key=lambda volume: volume.name):
             self._by_class[volume.spec.storage_class_name].append(volume)
@@ -119,9 +119,7 @@ class Claims:
         return self.classes.get(self._class_name(claim))
 
     def _class_name(self, claim: PersistentVolumeClaim) -> str:
-        """The class a claim names, or the default class where it leaves that open."""
-        named = claim.spec.storage_class_name
-        return self._default_class if named is None else named
+        return _class_name(claim, self._default_class)
 
     def waits(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim is bound only when its pod is placed."""
@@ -315,11 +313,11 @@ def class_notes(cluster: Snapshot, pending: Iterable[Pod]) -> Iterator[str]:
     if not keys or cluster.is_unseen("storageclasses"):
         return
     classes = {found.name: found for found in cluster.storage_classes}
-    default = next((name for name, found in classes.items() if _is_default(found)), "")
+    default = _default_class(cluster.storage_classes)
     missing, at_once = set[str](), set[str]()
     for claim in cluster.persistent_volume_claims:
         if claim.key in keys and not claim.spec.volume_name:
-            name = default if claim.spec.storage_class_name is None else claim.spec.storage_class_name
+            name = _class_name(claim, default)
             if name and name not in classes:
                 missing.add(name)
             elif name and _is_served_at_once(claim, classes[name]):
@@ -336,8 +334,15 @@ def class_notes(cluster: Snapshot, pending: Iterable[Pod]) -> Iterator[str]:
         )
 
 
-def _is_default(storage: StorageClass) -> bool:
-    return storage.metadata.annotations.get(DEFAULT_CLASS) == "true"
+def _default_class(classes: Iterable[StorageClass]) -> str:
+    """The name of the class of claims that name none; empty without one."""
+    return next((one.name for one in classes if one.metadata.annotations.get(DEFAULT_CLASS) == "true"), "")
+
+
+def _class_name(claim: PersistentVolumeClaim, default: str) -> str:
+    """The class a claim names, or the default class where it leaves that open."""
+    named = claim.spec.storage_class_name
+    return default if named is None else named
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
