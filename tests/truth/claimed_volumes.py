@@ -110,7 +110,10 @@ class Volumes:
             claim = self.claims.get(use.key)
             if claim is None or claim["status"]["phase"] == "Lost" or not manifests.is_live(claim):
                 return False
-            if not _is_bound(claim):
+            if self._comes_with_its_pod(claim):
+                if not self._is_made(use.key, node):
+                    return False
+            elif not _is_bound(claim):
                 if claim["spec"].get("volumeName") or not self._waits(claim):
                     return False
             elif not self._reaches(claim["spec"]["volumeName"], node):
@@ -181,6 +184,17 @@ class Volumes:
         storage = self._class_of(claim)
         return storage is not None and storage["volumeBindingMode"] == "WaitForFirstConsumer"
 
+    def _comes_with_its_pod(self, claim: Object) -> bool:
+        """Whether the cluster does not have a claim yet, and its class makes a volume as soon as it does."""
+        storage = self._class_of(claim)
+        is_new = not (claim["metadata"].get("uid") or claim["spec"].get("volumeName"))
+        return (
+            is_new
+            and storage is not None
+            and storage["volumeBindingMode"] == "Immediate"
+            and storage["provisioner"] != "kubernetes.io/no-provisioner"
+        )
+
     def _candidates(self, key: str) -> list[str]:
         """The volumes of a claim's class that it may get, the smallest first; those meant for it, if any."""
         claim = self.claims[key]
@@ -221,7 +235,8 @@ class Volumes:
             claim = self.claims.get(use.key)
             if claim is None:
                 continue
-            if not claim["spec"].get("volumeName") and not self._waits(claim):
+            served = self._waits(claim) or self._comes_with_its_pod(claim)
+            if not (claim["spec"].get("volumeName") or served):
                 return False
             volume = self._volumes.get(claim["spec"].get("volumeName", ""), {"metadata": {}})
             for key, zones in (volume["metadata"].get("labels") or {}).items():

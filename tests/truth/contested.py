@@ -103,7 +103,7 @@ class _Contested:
         return [
             storage_class("local", provisioner, **self._topologies()),
             storage_class("made", _DRIVER, **self._topologies()),
-            storage_class("at-once", _DRIVER, volumeBindingMode="Immediate"),
+            storage_class("at-once", _DRIVER, volumeBindingMode="Immediate", **self._topologies()),
         ]
 
     def _topologies(self) -> Object:
@@ -132,6 +132,8 @@ class _Contested:
     def _claim(self, name: str, volumes: list[Object]) -> Object:
         found = claim(name, modes=[self._one(*_MODES)], size=self._one("1Gi", "1Gi", "5Gi", "8Gi"))
         found["spec"]["storageClassName"] = self._one(*["local"] * 5, *["made"] * 3, "at-once")
+        if self._likely(0.7):
+            found["metadata"]["uid"] = f"uid-{name}"
         free = [item for item in volumes if "claimRef" not in item["spec"]]
         fate = self._chance.random()
         if fate < 0.3 and free:
