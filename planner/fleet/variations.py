@@ -90,12 +90,13 @@ def scenarios(asked: Sequence[Variation]) -> list[Scenario]:
 
 def _flags(chosen: Iterable[tuple[Variation, str]]) -> Iterator[str]:
     """What a scenario asks for; a domain whose nodes are lost with another one is lost already."""
-    lost = set[str]()
+    lost: list[Collection[str]] = []
     for one, value in chosen:
         nodes = one.lost.get(value, ())
-        if not nodes or not lost.issuperset(nodes):
+        if not (nodes and lost and set[str]().union(*lost).issuperset(nodes)):
             yield from one.flag(value)
-        lost.update(nodes)
+        if nodes:
+            lost.append(nodes)
 
 
 def _flags_order(asked: Sequence[Variation]) -> Sequence[int]:

@@ -12,6 +12,7 @@ from tests.e2e.consolidations import (
     assert_emptied,
     at_home,
     budgets_held,
+    by_wave,
     consolidation,
     delete_nodes,
     finish,
@@ -51,8 +52,23 @@ def test_struck_at_many_moments(
 
     After TERM the nodes are open and nothing is left changed.
     """
-    pods = half_empty(live, 4)
-    first = plan = consolidation(live, tmp_path, *words)
+    struck_to_the_end(live, tmp_path, half_empty(live, 4), name, words)
+
+
+@pytest.mark.parametrize("name", ["TERM", "KILL"])
+def test_struck_while_several_replicas_are_away(live: ControlPlane, tmp_path: Path, name: str) -> None:
+    """Waves evict three replicas of a workload side by side, as many as its budget allows."""
+    live.create(*(node(f"n{n}") for n in range(4)))
+    live.create(workload("web", 12, cpu="200m"), budget("web", maxUnavailable=3))
+    live.at_rest(12)
+    words = ("--max-unavailable", "3")
+    assert max(map(len, by_wave(consolidation(live, tmp_path, *words)))) == 3
+    struck_to_the_end(live, tmp_path, 12, name, words)
+
+
+def struck_to_the_end(live: ControlPlane, folder: Path, pods: int, name: str, words: tuple[str, ...]) -> None:
+    """A consolidation, struck by a signal again and again, from its plan to the last node that is deleted."""
+    first = plan = consolidation(live, folder, *words)
     with budgets_held(live):
         for number in range(_MOST_STRIKES):
             when = ("before", "after")[number % 2]
@@ -64,7 +80,7 @@ def test_struck_at_many_moments(
             if code != -9:
                 assert (marked(live), left_behind(live)) == (set(), []), (number, ended)
             if code == 1:  # a replacement has landed while nothing held it
-                plan = consolidation(live, tmp_path, *words)
+                plan = consolidation(live, folder, *words)
         ended = carried_out(live, plan.script)
     assert number > 2
     assert plan.document["cost"]["after"] == first.document["cost"]["after"]
