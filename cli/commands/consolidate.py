@@ -97,7 +97,7 @@ def consolidate(
     than with the nodes that go cordoned before; in the end none is worse than now, neither while the empty
     nodes are there, nor when they are deleted. Nodes that no safe wave empties are kept. With --pin
     replacements are sent to nodes, in fewer waves. With --max-unavailable a wave moves several replicas of a
-    workload, if no hard spread constraint or affinity asks about them.
+    workload, mostly those that no hard spread constraint or affinity asks about.
 
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.

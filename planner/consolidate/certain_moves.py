@@ -25,10 +25,14 @@ from planner.proof import consolidation_effort as effort
 
 @dataclass(frozen=True, slots=True)
 class SafeMove:
-    """A landing that holds; `alone` when it does only while no other move is under way."""
+    """A landing that holds; `alone` when it does only while no other move is under way.
+
+    Pods of coupled templates move one at a time, but for those in a row with the same `together`.
+    """
 
     landing: Landing
     alone: bool
+    together: tuple[int, int] | None = None
 
     @property
     def others_cordoned(self) -> bool:

@@ -193,7 +193,7 @@ class Emptying:
         policy = self._policy(trial, int(np.count_nonzero(~removed)))
         if not policy and self._losses is None:
             filled = {node: several for node, several in pods.items() if several}
-            anywhere = OpenLandings(timeline, removed, filled, self._meter.over)
+            anywhere = OpenLandings(timeline, removed, filled, self._meter.over, self._limit.most)
             left_over = anywhere.run(self._order(filled))
             if anywhere.moves:
                 return left_over, anywhere.moves, anywhere.coupled()

@@ -14,6 +14,7 @@ more is too many.  Nodes with pods about which more would have to be known stay.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,8 +24,10 @@ from models.errors import InternalError
 from planner.consolidate.certain_moves import SafeMove
 from planner.consolidate.open_room import OpenRoom
 from planner.consolidate.open_templates import OpenTemplates
-from planner.consolidate.possible_counts import PossibleCounts
+from planner.consolidate.possible_counts import CountedMove, PossibleCounts
+from planner.consolidate.simultaneous import simultaneous
 from planner.landing.landing import Landing
+from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
 from planner.problem.nodes import Ints, Mask
 from planner.proof import consolidation_effort as effort
@@ -47,12 +50,17 @@ class OpenLandings:
         removed: Mask,
         pods: Mapping[int, Sequence[int]],
         is_over: Callable[[], bool],
+        most: int = 1,
     ) -> None:
-        """All `pods` of some `removed` nodes are still there; all removed nodes are cordoned."""
+        """All `pods` of some `removed` nodes are still there; all removed nodes are cordoned.
+
+        At most `most` pods that a constraint counts are under way at once.
+        """
         self._timeline = timeline
         self._trial = timeline.trial
         self._pods = pods
         self._is_over = is_over
+        self._most = most
         moving = [pod for several in pods.values() for pod in several]
         self._templates = OpenTemplates(timeline.trial, removed, moving)
         self._room = OpenRoom(timeline.trial, self._templates)
@@ -83,8 +91,30 @@ class OpenLandings:
                 waiting, crowded = waiting[1:], crowded + (found is not None)
             if self._is_over():
                 break
-        self.moves, emptied = [self._move(pod, node) for node in gone for pod in self._pods[node]], {*gone}
+        leaving, emptied = [(pod, node) for node in gone for pod in self._pods[node]], {*gone}
+        together = self._together(leaving, evicted) if self._most > 1 else {}
+        self.moves = [self._move(pod, node, together.get(pod)) for pod, node in leaving]
         return [node for node in order if node not in emptied]
+
+    def _together(
+        self, leaving: Sequence[tuple[int, int]], evicted: _Evicted
+    ) -> Mapping[int, tuple[int, int]]:
+        """By pod its constraint, if one counts it, and the number of the set of moves under way at once."""
+        counted: dict[TrackedConstraint, list[tuple[int, CountedMove]]] = defaultdict(list)
+        for pod, node in leaving:
+            template = self._trial.template(pod)
+            spread = self._templates.open_to(template).spread
+            if spread is not None:
+                counted[spread.constraint].append((pod, spread.move(template, node)))
+        found, landed = dict[int, tuple[int, int]](), dict[tuple[str, int], Ints]()
+        for constraint, several in counted.items():
+            moves, start = [move for _, move in several], PossibleCounts.of(constraint)
+            roomy = {move.template: self._roomy(move.template, evicted, landed) for move in {*moves}}
+            numbers = simultaneous(start, moves, self._most, roomy)
+            found |= {
+                pod: (constraint.number, number) for (pod, _), number in zip(several, numbers, strict=True)
+            }
+        return found
 
     def coupled(self) -> Iterator[Sequence[int]]:
         """The templates whose pods move one at a time, as what counts them was followed."""
@@ -111,7 +141,7 @@ class OpenLandings:
                     continue
                 key = spread.constraint.number
                 before = counts.get(key) or PossibleCounts.of(spread.constraint)
-                after = before.after(template, int(spread.domain_of[node]), spread.open_domains)
+                after = before.after(spread.move(template, node))
                 if after is None:
                     return None
                 counts[key] = after
@@ -128,14 +158,22 @@ class OpenLandings:
         spread, number = self._templates.open_to(template).spread, evicted.number
         if spread is None:
             return self._room.is_enough(template, None, number, number)
-        key, roomy = spread.constraint.rule.column.key, set[int]()
+        roomy = self._roomy(template, evicted, landed)
+        admitted = evicted.counts[spread.constraint.number].admitted[template]
+        return not any(roomy.isdisjoint(domains) for domains in admitted)
+
+    def _roomy(self, template: int, evicted: _Evicted, landed: dict[tuple[str, int], Ints]) -> set[int]:
+        """The domains of its constraint in which each pod of a template finds room."""
+        spread, found = self._templates.open_to(template).spread, set[int]()
+        if spread is None:
+            return found
+        key = spread.constraint.rule.column.key
         for domain in spread.open_domains:
             if (key, domain) not in landed:
                 landed[key, domain] = self._landed_at_most(evicted, key, domain)
-            if self._room.is_enough(template, domain, landed[key, domain], number):
-                roomy.add(domain)
-        admitted = evicted.counts[spread.constraint.number].admitted[template]
-        return not any(roomy.isdisjoint(domains) for domains in admitted)
+            if self._room.is_enough(template, domain, landed[key, domain], evicted.number):
+                found.add(domain)
+        return found
 
     def _landed_at_most(self, evicted: _Evicted, key: str, domain: int) -> Ints:
         """How many of the evicted pods of each template may be in a domain."""
@@ -147,7 +185,7 @@ class OpenLandings:
                 found[template] = min(int(found[template]), counts.landed_at_most(domain))
         return found
 
-    def _move(self, pod: int, node: int) -> SafeMove:
+    def _move(self, pod: int, node: int, together: tuple[int, int] | None) -> SafeMove:
         """The move of a pod as it is made when ties go to the smallest name."""
         template = self._trial.template(pod)
         self._timeline.put(Move(pod, node, node), Phase.GONE)
@@ -159,4 +197,4 @@ class OpenLandings:
         self._timeline.put(move, Phase.LANDED)
         self._trial.state.forget_history()
         found = self._templates.open_to(template)
-        return SafeMove(Landing(move, "filters", found.nodes, found.place), alone=False)
+        return SafeMove(Landing(move, "filters", found.nodes, found.place), alone=False, together=together)

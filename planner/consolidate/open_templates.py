@@ -10,6 +10,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from models.errors import InternalError
+from planner.consolidate.possible_counts import CountedMove
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.documents.move_plan import OnNodes, Place
 from planner.landing.landing import NodeSets
@@ -26,6 +27,10 @@ class SharedSpread:
     constraint: TrackedConstraint
     domain_of: Codes
     open_domains: tuple[int, ...]
+
+    def move(self, template: int, node: int) -> CountedMove:
+        """The move of a pod of the template away from a node."""
+        return CountedMove(template, int(self.domain_of[node]), self.open_domains)
 
 
 @dataclass(frozen=True, slots=True)

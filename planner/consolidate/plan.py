@@ -60,7 +60,7 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     no prices are given, its own are those of the nodes.  `choice` says which nodes are looked at.  `reserve`
     is the part of every resource of the kept nodes that stays free.  With `survive` no more pods than now are
     left without a node when any one domain of that key is lost, and kube-scheduler places the others.
-    At most `max_unavailable` replicas of a workload are down, one where a constraint or affinity counts them.
+    At most `max_unavailable` replicas of a workload are down, mostly one where constraints count them.
     By evictions alone, unless `pins` lets replacements be pinned.  `curve` adds what fewer moves achieve.
     """
     refuse_no_nodes(cluster.nodes)

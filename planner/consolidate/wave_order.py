@@ -1,9 +1,10 @@
 """A sequence of moves in waves: what may be under way at the same time, whatever finishes first.
 
 Templates whose filters or constraints ask about each other's pods are coupled.  Their moves keep their order,
-one a wave, so everything but room is as in the sequence.  Of another workload so many move in a wave as may
-be down.  Room on a node is only taken, except where a pod leaves a node that is kept: what comes there after
-that comes in a later wave.  So the room that is taken is never more than at some time of the sequence.
+one a wave or those that may be under way together, so everything but room is as in the sequence.  Of another
+workload so many move in a wave as may be down.  Room on a node is only taken, except where a pod leaves a
+node that is kept: what comes there after that comes in a later wave.  So the room that is taken is never more
+than at some time of the sequence.
 Where other nodes are cordoned for a move, those that moves of its wave come to stay open: it shares a wave
 only with moves to the same node, or where each node is closed to the pods that come to the other one.
 """
@@ -47,13 +48,16 @@ class EmptyingOrder:
         """The waves; a move that holds only alone has one of its own."""
         waves: list[_Wave] = []
         first = 0
-        #: By group the wave with which a search begins.
-        begin: dict[int, int] = {}
+        #: By group the last wave, and the moves that may go on in it.
+        last: dict[int, int] = {}
+        together: dict[int, tuple[int, int] | None] = {}
         left: dict[int, int] = {}
         for one in sequence:
             move = one.landing.move
             group, limits = self._group[self._trial.template(move.pod)], [*self._limits(move.pod)]
-            number = len(waves) if one.alone else max(first, begin.get(group, 0), left.get(move.target, 0))
+            goes_on = one.together is not None and one.together == together.get(group)
+            after = last.get(group, -1) + (group in self._in_turn and not goes_on)
+            number = len(waves) if one.alone else max(first, after, left.get(move.target, 0))
             while number < len(waves) and not (
                 waves[number].use.allow(limits) and self._share(one, waves[number])
             ):
@@ -61,7 +65,7 @@ class EmptyingOrder:
             waves += [_Wave() for _ in range(number + 1 - len(waves))]
             waves[number].add(one, self._trial.template(move.pod))
             waves[number].use.use(limits)
-            begin[group] = number + 1 if group in self._in_turn else number
+            last[group], together[group] = number, one.together
             left[move.source] = max(left.get(move.source, 0), number + 1)
             first = number + 1 if one.alone else first
         return with_cordons(self._trial, [wave.moves for wave in waves])

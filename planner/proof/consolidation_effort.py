@@ -58,6 +58,8 @@ EMPTYING_CORDONED = 512
 EMPTYING_CROWDED = 256
 #: Up to so many counts of a constraint are followed then.
 OPEN_COUNTS = 256
+#: And up to so many ways that several moves may take to them; so many answers are kept.
+OPEN_WAYS, OPEN_WAYS_KEPT = 4_096, 4_096
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3
 #: Machines of a catalogue that the relaxation chooses from, of all types together.

@@ -30,7 +30,7 @@ def first_failure(
 ) -> str | None:
     """The first deviation from the plan when its waves are replayed from the start; None if they hold.
 
-    Without `while_away` a constraint may be worse until the replacement has landed.
+    Without `while_away` a constraint may be worse until the replacements of a wave have landed.
     """
     moves = [landing.move for wave in waves for landing in wave]
     alone = _one_by_one(trial, moves, while_away=while_away)
@@ -71,7 +71,7 @@ def failures(
 ) -> Iterator[str]:
     """What deviates from the plan: one move after the other without a seed, else in a random order.
 
-    Without `while_away` a constraint may be worse until the replacement has landed.
+    Without `while_away` a constraint may be worse until the replacements of a wave have landed.
     Hard constraints must end as planned wherever replacements land; with `soft` soft ones as well.
     Without a seed the smallest name wins ties, and every replacement has to land on its planned node.
     The timeline is left as it was found.
@@ -101,10 +101,11 @@ def failures(
                     phase = Phase.LANDED if timeline.has_ended(move) else phase
                 timeline.put(move, phase)
                 # This event can make no constraint worse but those of the pod's own template.
-                away = timeline.trial.state.node_of[move.pod] < 0
-                if (while_away or not away) and worse(before[move.pod], constraints[move.pod]):
+                if while_away and worse(before[move.pod], constraints[move.pod]):
                     name = _name(timeline, landing)
                     yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
+            if any(worse(before[pod], found) for pod, found in constraints.items()):
+                yield f"wave {number}: a constraint is worse than before"
         yield from _end(timeline, waves, soft=soft)
 
 

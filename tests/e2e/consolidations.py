@@ -76,17 +76,18 @@ def _typed(number: int) -> Manifest:
     return node(f"n{number}", zone="abc"[number % 3], cpu=cpu, labels={TYPE: kind})
 
 
-def old_pool(live: ControlPlane) -> Sequence[str]:
-    """545 nodes, 30 of them of an old pool, and 540 pods; the apps, every second one with a constraint.
+def old_pool(live: ControlPlane, number: int = 30, away: int = 1) -> Sequence[str]:
+    """545 nodes, 30 of them of an old pool, and 540 pods of so many apps, every second one with a constraint.
 
+    Of each app so many pods may be away.
     More nodes are kept than are cordoned for a replacement: replacements land where the scheduler likes.
     """
     old = {"pool": "old"}
     live.create(*(node(f"n{n:03}", zone="abc"[n % 3], labels=old if n < 30 else {}) for n in range(545)))
-    apps = [f"app{number}" for number in range(30)]
-    for number, app in enumerate(apps):
-        live.create(workload(app, 18, *((spread(app),) if number % 2 else ()), cpu="1900m"))
-        live.create(budget(app, maxUnavailable=1))
+    apps = [f"app{one}" for one in range(number)]
+    for one, app in enumerate(apps):
+        live.create(workload(app, 540 // number, *((spread(app),) if one % 2 else ()), cpu="1900m"))
+        live.create(budget(app, maxUnavailable=away))
     live.at_rest(540, seconds=180)
     return apps
 

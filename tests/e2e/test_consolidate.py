@@ -117,10 +117,15 @@ def test_an_empty_zone_counts_until_its_node_is_deleted(live: ControlPlane, tmp_
 def test_replacements_land_where_the_scheduler_likes_on_a_large_cluster(
     live: ControlPlane, tmp_path: Path
 ) -> None:
-    """More nodes are kept than are cordoned for a replacement: none is led anywhere, and all find a node."""
-    apps = old_pool(live)
-    plan = consolidation(live, tmp_path, "--nodes", "pool=old")
+    """More nodes are kept than are cordoned for a replacement: none is led anywhere, and all find a node.
+
+    Several pods are away at once that a constraint over zones counts.
+    """
+    apps = old_pool(live, 6, away=3)
+    plan = consolidation(live, tmp_path, "--nodes", "pool=old", "--max-unavailable", "3")
     assert len(plan.document["removed"]) == 30
+    waves = Counter((step["wave"], step["workload"]) for step in plan.document["steps"])
+    assert max(number for (_, owner), number in waves.items() if "app1" in owner) > 1
     assert {step["landing"] for step in plan.document["steps"]} == {"filters"}
     assert all("labels" in step["lands"] for step in plan.document["steps"])
     ended = carried_out(live, plan.script)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from planner import consolidate
 from planner.audit.findings import findings_of
 from planner.audit.replicas_down import ReplicaLimit
 from planner.consolidate.open_landings import OpenLandings
-from planner.consolidate.possible_counts import PossibleCounts
+from planner.consolidate.possible_counts import CountedMove, PossibleCounts
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.wave_order import EmptyingOrder
 from planner.eviction.budgets import Budgets
@@ -80,6 +81,28 @@ def drawn(chance: random.Random) -> Cluster:
             )
             for one in range(chance.randint(1, 7))
         ]
+    return cluster(*nodes, *pods)
+
+
+def drawn_over_zones(chance: random.Random) -> Cluster:
+    """Nodes in zones with pods of a workload, with a constraint over zones.
+
+    Those of an earlier revision may have their own nodes, which are in some of the zones.
+    """
+    zones, size = chance.choice(["ab", "ab", "abc"]), chance.randint(6, 9)
+    own = chance.choice(["", "a", "ab"])
+    zone_of = [zones[number % len(zones)] for number in range(size)]
+    nodes = [
+        node(f"n{number}", zone, cpu=str(chance.choice([6, 16, 32])), labels={"own": str(zone in own)})
+        for number, zone in enumerate(zone_of)
+    ]
+    words: dict[str, Any] = {"app": "u", "cpu": str(chance.choice([1, 1, 2])), "owner": "ReplicaSet/u"}
+    words["spread"] = [spread(ZONE, chance.choice([1, 1, 2, 3]), "u", nodeAffinityPolicy="Ignore")]
+    there = [number for number, zone in enumerate(zone_of) if zone in own]
+    pods = [pod(f"u-{one}", f"n{one % size}", **words) for one in range(chance.randint(2, 8))]
+    words["node_selector"] = {"own": "True"}
+    earlier = range(chance.randint(1, 3) if there else 0)
+    pods += [pod(f"u-earlier-{one}", f"n{chance.choice(there)}", **words) for one in earlier]
     return cluster(*nodes, *pods)
 
 
@@ -172,7 +195,7 @@ def emptied(
         node: np.flatnonzero(moving & (problem.node_of == node)).tolist() for node in nodes if removed[node]
     }
     timeline = EvictionTimeline(problem, [pod for several in pods.values() for pod in several])
-    landings = OpenLandings(timeline, removed, pods, lambda: is_over)
+    landings = OpenLandings(timeline, removed, pods, lambda: is_over, most)
     left = landings.run([*pods])
     trial = TrialCluster(problem)
     order = EmptyingOrder(trial, Budgets(problem), ReplicaLimit(most), landings.coupled())
@@ -199,11 +222,14 @@ def is_worse(found: Cluster, problem: Problem, nodes: Sequence[int], gone: Seque
     )
 
 
-def test_whatever_node_is_chosen_each_pod_finds_one_and_no_constraint_is_worse() -> None:
+@pytest.mark.parametrize(("draw", "draws"), [(drawn, 40), (drawn_over_zones, 60)])
+def test_whatever_node_is_chosen_each_pod_finds_one_and_no_constraint_is_worse(
+    draw: Callable[[random.Random], Cluster], draws: int
+) -> None:
     """Every order within the waves, every node that the filters leave; also when the nodes are deleted."""
     chance, played = random.Random(seeds.fresh()), 0
-    for _ in range(40 * seeds.EFFORT):
-        found = drawn(chance)
+    for _ in range(draws * seeds.EFFORT):
+        found = draw(chance)
         names = [one.name for one in found.nodes]
         going = chance.sample(names, chance.randint(1, len(names) - 2))
         problem, waves, gone = emptied(found, going, chance.randint(1, 3))
@@ -248,8 +274,23 @@ def test_a_pod_stays_whose_constraint_could_be_worse(
         for one in range(number)
     ]
     constraint = TrialCluster(Problem(cluster(*nodes, *several))).ledger.constraints[0]
-    assert PossibleCounts.of(constraint).after(0, left, open_domains) is None
-    assert PossibleCounts.of(constraint).after(0, pods.index(max(pods)), (0, 1, 2)) is not None
+    assert PossibleCounts.of(constraint).after(CountedMove(0, left, open_domains)) is None
+    fullest = CountedMove(0, pods.index(max(pods)), (0, 1, 2))
+    assert PossibleCounts.of(constraint).after(fullest) is not None
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, [1] * 6), (3, [3, 3]), (9, [6])])
+def test_a_wave_moves_several_pods_that_a_constraint_over_zones_counts(
+    most: int, expected: list[int]
+) -> None:
+    """Each zone has as many: whatever is under way, replacements even that out again."""
+    nodes = [node(f"n{number}", "abc"[number % 3], cpu="32") for number in range(9)]
+    pods = [
+        pod(f"w-{number}", f"n{number % 6}", app="w", owner="ReplicaSet/w", spread=[spread(ZONE, 1, "w")])
+        for number in range(12)
+    ]
+    _, waves, gone = emptied(cluster(*nodes, *pods), ["n0", "n1", "n2"], most)
+    assert (gone, [*map(len, waves)]) == (["n0", "n1", "n2"], expected)
 
 
 def test_a_constraint_over_nodes_that_all_have_pods_holds_its_pods() -> None:
