@@ -27,6 +27,7 @@ from tests.truth.adversary.failures import KINDS, Failure
 from tests.truth.adversary.placements import against_placement
 from tests.truth.adversary.plans import Verdict, against_moves
 from tests.truth.generator import Case
+from tests.truth.large_paths import lowered
 from tests.truth.shrinking import smaller
 
 #: The options of `rebalance`, and of `solve`, that are played.
@@ -40,7 +41,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "consolidate": {},
     "consolidate --max-unavailable 3": {"max_unavailable": 3},
     "consolidate --pin --max-unavailable 2": {"pins": True, "max_unavailable": 2},
+    "consolidate to any node": {},
+    "consolidate to any node --max-unavailable 3": {"max_unavailable": 3},
 }
+#: The paths of large clusters that some take.
+PATHS = dict.fromkeys(
+    ("consolidate to any node", "consolidate to any node --max-unavailable 3"), "landings anywhere"
+)
 DRAWS = {
     "merged": merged.draw,
     "mixed": generator.draw,
@@ -106,7 +113,8 @@ def answer(question: Question, time_limit: float) -> tuple[int, Verdict]:
             evictions = sum(step.action == "evict" for step in placed.steps)
             return evictions, Verdict(against_placement(objects, placed) if evictions else [])
         command = consolidate if question.variant.startswith("consolidate") else rebalance
-        plan = command(Cluster.from_objects(objects), time_limit=time_limit, **options)
+        with lowered(PATHS.get(question.variant)):
+            plan = command(Cluster.from_objects(objects), time_limit=time_limit, **options)
     except InputError:
         return 0, Verdict([])
     except (PlannerError, LookupError, ValueError, ArithmeticError, AssertionError) as error:

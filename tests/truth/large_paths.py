@@ -54,6 +54,7 @@ CONSOLIDATION_PATHS: Mapping[str, Mapping[str, int]] = {
     "linear bound": {"KEPT_AT_ONCE": 0, "LINEAR_BOUND": 0},
     "room alone": {"KEPT_AT_ONCE": 0, "BOUND_OF_COST_PAIRS": -1},
     "many nodes at once": {"KEPT_AT_ONCE": 0, "LINEAR_BOUND": 0, "REMOVALS_AT_MOST": 0, "BULK_FIRST": 0},
+    "landings anywhere": {"EMPTYING_CORDONED": 1},
 }
 
 
