@@ -172,9 +172,9 @@ def term(key: str, app: str | None = None, **more: Any) -> Object:
     return {"topologyKey": key, "labelSelector": more.pop("selects", selector(app)), **more}
 
 
-def weighted(weight: int, wish: Object) -> Object:
+def weighted(weight: int, term: Object) -> Object:
     """A preferred affinity term."""
-    return {"weight": weight, "podAffinityTerm": wish}
+    return {"weight": weight, "podAffinityTerm": term}
 
 
 def labelled(key: str, operator: str, *values: str) -> Object:

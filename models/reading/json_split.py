@@ -87,7 +87,7 @@ def json_values(text: bytes) -> list[bytes]:
 
 
 def _proposal(window: Window, first: re.Match[bytes], begin: int, searched: int) -> tuple[int, int] | None:
-    """(where the item that begins here may end, where the next one then begins), as far as is in sight."""
+    """(where the item that begins here may end, where the next one then begins), as far as has been read."""
     text = window.text
     opening = first[0][: first.end(3) - first.start()]
     following = text.find(opening, searched + 1)

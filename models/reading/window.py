@@ -4,7 +4,7 @@ import os
 from typing import BinaryIO
 
 _CHUNK = 1 << 20
-#: So much has to be in sight for the first keys of an item to be.
+#: So much has to be read for the first keys of an item to be.
 _AHEAD = 4_096
 
 

@@ -91,11 +91,11 @@ def test_a_search_says_what_it_has_and_how_to_end_it(monkeypatch: pytest.MonkeyP
     with progress.search("the most pods", stoppable=True, best="{} pods placed, at most {}") as watch:
         assert watch is not None
         watch(480, 500)
-        sight = SEARCH_PROGRESS.get()
-        assert sight is not None
-        sight.ends = time.monotonic() + 18
+        search = SEARCH_PROGRESS.get()
+        assert search is not None
+        search.ends = time.monotonic() + 18
         shown = _wait_for(terminal, "s left")
-        sight.looking_for = "x" * 300
+        search.looking_for = "x" * 300
         _wait_for(terminal, "xx")
     lines = re.split(r"\r\x1b\[K", terminal.getvalue())
     assert max(map(len, lines)) < 90
@@ -166,13 +166,13 @@ def test_searches_tell_what_they_have(name: str) -> None:
 def test_a_limit_is_told() -> None:
     """When it ends, beside what is looked for."""
     for run, limit in ((lambda: solve(made({"w": ""}), time_limit=9), 9), (_rebalanced, 7)):
-        sight = SearchProgress()
-        token = SEARCH_PROGRESS.set(sight)
+        shown = SearchProgress()
+        token = SEARCH_PROGRESS.set(shown)
         run()
         SEARCH_PROGRESS.reset(token)
-        assert sight.looking_for
-        assert sight.ends is not None
-        assert 0 < sight.ends - time.monotonic() <= limit
+        assert shown.looking_for
+        assert shown.ends is not None
+        assert 0 < shown.ends - time.monotonic() <= limit
 
 
 def _rebalanced() -> None:
@@ -191,8 +191,8 @@ def test_who_stops_gets_what_there_is() -> None:
     )
     assert rolled.replays.runs == 1
     assert "stopped after 1 of 21 runs" in rolled.notes
-    course = trajectory(Cluster.load(ROLLOUT), {"deployment/cart": [1]}, stop_event=stop_requested)
-    assert (course.runs, course.notes[-1]) == (1, "stopped after 1 of 21 runs")
+    found = trajectory(Cluster.load(ROLLOUT), {"deployment/cart": [1]}, stop_event=stop_requested)
+    assert (found.runs, found.notes[-1]) == (1, "stopped after 1 of 21 runs")
     (item,) = explain(Cluster.load(EXAMPLES / "31-not-enough-cpu"), stop_event=stop_requested).items
     assert (item.fixes, item.tried, item.exhausted) == ((), 0, False)
     blocked = Cluster.load(EXAMPLES / "51-drain-a-pool")

@@ -46,7 +46,7 @@ def test_what_counts_for_a_pinned_pod_alone_is_told_apart(planner: Planner, tmp_
 
 
 def test_a_soft_constraint_that_is_exceeded_is_no_finding(planner: Planner, tmp_path: Path) -> None:
-    """ScheduleAnyway is a wish; it is shown and not counted."""
+    """ScheduleAnyway is a preference; it is shown and not counted."""
     pods = [pod(f"web-{number}", on="a1", spread="ScheduleAnyway") for number in range(3)]
     ended = planner("check", "-f", write(tmp_path / "c.json", node("a1", "a"), node("b1", "b"), *pods))
     assert ended.code == 0

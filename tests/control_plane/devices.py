@@ -37,9 +37,9 @@ def _claim(draw: random.Random, name: str, namespace: str, nodes: list[str]) -> 
     # Without the time the scheduler adds one when it reserves the claim, and the API server refuses that.
     allocation = {"devices": {"results": [result]}, "allocationTimestamp": "2026-01-01T00:00:00Z"}
     status: Object = {"allocation": allocation}
-    wish = _place(draw, nodes)
-    if wish is not None:
-        status["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [wish]}
+    place = _place(draw, nodes)
+    if place is not None:
+        status["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [place]}
     there = draw.choice((0, 0, 0, 0, 1, _MOST_RESERVATIONS - 2, _MOST_RESERVATIONS))
     if there:
         status["reservedFor"] = [

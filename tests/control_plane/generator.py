@@ -222,7 +222,7 @@ def _wish(draw: random.Random, word: str) -> Object:
         found = [_spread(draw) for _ in range(draw.choice((1, 1, 2)))]
         return {
             "spread": list(
-                {(wish["topologyKey"], wish["whenUnsatisfiable"]): wish for wish in found}.values()
+                {(rule["topologyKey"], rule["whenUnsatisfiable"]): rule for rule in found}.values()
             )
         }
     if word in ("near", "apart"):
@@ -239,8 +239,8 @@ def _wish(draw: random.Random, word: str) -> Object:
         )
         return {word: [term(draw.choice((ZONE, HOST, RACK)), draw.choice(APPS), **more)]}
     if word in ("likes", "dislikes"):
-        wish = term(draw.choice((ZONE, HOST)), draw.choice(APPS))
-        return {word: [weighted(draw.choice((1, 50, 100)), wish)]}
+        wanted = term(draw.choice((ZONE, HOST)), draw.choice(APPS))
+        return {word: [weighted(draw.choice((1, 50, 100)), wanted)]}
     if word == "rather":
         return {word: [(draw.choice((1, 80)), labelled("size", "In", draw.choice("15")))]}
     return draw.choice(SIMPLE_WISHES[word])
@@ -282,6 +282,6 @@ def _made(draw: random.Random, name: str, kinds: list[Object], on: str = "") -> 
     if rather:
         affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
         affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
-            {"weight": weight, "preference": wish} for weight, wish in rather
+            {"weight": weight, "preference": wanted} for weight, wanted in rather
         ]
     return found

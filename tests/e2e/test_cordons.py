@@ -24,10 +24,10 @@ MARK = "planner/cordoned-for"
 def homesick(live: ControlPlane) -> None:
     """Two replicas in zone a; a StatefulSet's pod takes the room in zone b, and would come back to it."""
     term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}
-    wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": term}]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": term}]}
     live.create(node("a1"), node("a2"), workload("web", 2, spread("web"), cpu="1"))
     live.at_rest(2)
-    filler = workload("filler", 1, kind="StatefulSet", cpu="1500m", affinity={"nodeAffinity": wish})
+    filler = workload("filler", 1, kind="StatefulSet", cpu="1500m", affinity={"nodeAffinity": preferred})
     live.create(node("b1", zone="b", cpu="2"), filler)
     live.at_rest(3)
     assert per_zone(live, "filler") == {"b": 1}

@@ -60,7 +60,7 @@ def _pod(draw: random.Random, name: str, nodes: list[str], claims: int) -> Manif
     return {**found, "spec": {**found["spec"], "nodeSelector": where or {}}}
 
 
-def settled(api: Api) -> dict[str, str] | None:
+def bound_volumes(api: Api) -> dict[str, str] | None:
     """What each claim is bound to, once nothing is under way."""
     claims, volumes = api.list("PersistentVolumeClaim"), api.list("PersistentVolume")
     bound = {f"default/{c['metadata']['name']}": c["spec"].get("volumeName", "") for c in claims}
@@ -106,7 +106,7 @@ def test_claims_are_bound_as_the_planner_says(live: ControlPlane, run: int) -> N
         wake(api)
         for item in before:
             api.create(item)
-        until("volumes", lambda: settled(api))
+        until("volumes", lambda: bound_volumes(api))
         there = [item for kind in _READ for item in api.list(kind)]
         problem = Problem(Cluster.from_objects([*there, *coming], kubernetes="1.36"))
         kube = Scheduler(problem, explain=True)
@@ -123,6 +123,6 @@ def test_claims_are_bound_as_the_planner_says(live: ControlPlane, run: int) -> N
                 continue
             assert problem.nodes.index[place] in best(ours), f"seed {seed}: {number} on {place}"
             kube.state.bind(number, problem.nodes.index[place])
-            bound = until("claims", lambda: settled(api))
+            bound = until("claims", lambda: bound_volumes(api))
             for choice in kube.state.claims.bindings:
                 assert bound[choice.claim] == choice.volume, f"seed {seed}: {number}"

@@ -175,17 +175,17 @@ def test_the_order_matters_with_two_constraints() -> None:
     assert row.more == 800
 
 
-@pytest.mark.parametrize("lesser", [False, True])
-def test_the_line_after_many_replicas_is_the_schedulers(lesser: bool) -> None:
+@pytest.mark.parametrize("lower", [False, True])
+def test_the_line_after_many_replicas_is_the_schedulers(lower: bool) -> None:
     """What went wrong: where replicas are counted in bulk the line had no word about preemption."""
-    there = [pod("low", on="n0", cpu="3", owner="ReplicaSet/low", priority=-5)] if lesser else []
+    there = [pod("low", on="n0", cpu="3", owner="ReplicaSet/low", priority=-5)] if lower else []
     nodes = [node(f"n{n}", zone="ab"[n % 2], cpu="40", pods="500") for n in range(2)]
     found = cluster(*nodes, *there, web(3, cpu="500m"))
     row = next(row for row in capacity(found).workloads if row.workload == "Deployment/web")
-    assert row.more == (151 if lesser else 157)
+    assert row.more == (151 if lower else 157)
     (decision,) = left_over(found, row, row.more + 1)
-    assert (decision.message, bool(decision.victims)) == (row.message, lesser)
-    assert row.limited_by == (("Preemption",) if lesser else ("NodeResourcesFit",))
+    assert (decision.message, bool(decision.victims)) == (row.message, lower)
+    assert row.limited_by == (("Preemption",) if lower else ("NodeResourcesFit",))
 
 
 def test_a_quota_stops_before_the_nodes_do() -> None:

@@ -116,7 +116,7 @@ def test_an_init_containers_host_port_is_not_held() -> None:
 
 
 def test_a_key_that_no_node_has() -> None:
-    """Spread and required affinity over it refuse every node; a soft wish and anti-affinity refuse none."""
+    """Spread and required affinity over it refuse every node; soft spread and anti-affinity refuse none."""
     machines = [node("n1"), node("n2")]
     assert placements(*machines, pod("p", app="web", spread=[spread("nowhere")])) == [None]
     assert placements(*machines, pod("p", app="web", near=[term("nowhere", "web")])) == [None]

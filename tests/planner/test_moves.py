@@ -187,7 +187,7 @@ def test_who_is_not_evicted(reason: str) -> None:
     ],
 )
 def test_annotations_protect(key: str, value: str) -> None:
-    """What other tools take as a wish to be left alone."""
+    """What other tools take as a request to be left alone."""
     running = pod("p", on="n1", owner=OWNER)
     assert why_not(cluster(node("n1"), running).pods[0]) is None
     running["metadata"]["annotations"] = {key: value}

@@ -136,8 +136,8 @@ def test_the_cells_bound_is_proved_by_a_plan_that_reaches_it() -> None:
 
 def test_soft_constraints_come_out_even() -> None:
     """Pods without a choice come to one zone; those that have one are all sent to the other."""
-    wish: Object = {"app": "web", "spread": [spread(ZONE, when=SOFT)]}
-    free = [pod(f"free{number}", **wish) for number in range(3)]
+    words: Object = {"app": "web", "spread": [spread(ZONE, when=SOFT)]}
+    free = [pod(f"free{number}", **words) for number in range(3)]
     held = [pod(f"held{number}", app="web", node_selector={ZONE: "b"}) for number in range(3)]
     nodes = [node(f"{zone}{number}", zone=zone) for zone in "ab" for number in range(6)]
     stages = _coarse(cluster(*nodes, *free, *held))

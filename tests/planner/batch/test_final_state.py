@@ -71,14 +71,14 @@ def _assert_all_hold(found: Cluster, plan: PlacementPlan) -> None:
         pod, node = problem.pod_index[step.pod], problem.nodes.index[step.node]
         node_of[pod] = node
         came.append((int(problem.template_of[pod]), node))
-    for demand in asked(problem, State(problem, node_of)):
-        rule = demand.rule
+    for constraint in asked(problem, State(problem, node_of)):
+        rule = constraint.rule
         if rule.constraint.when_unsatisfiable == HARD:
             sums, most = rule.counts.sums(), rule.minimum() + rule.constraint.max_skew
             for template, node in came:
                 code = int(rule.column.codes[node])
-                if template in demand.carriers and code >= 0:
-                    assert sums[code] <= most, (demand.workload, np.asarray(sums).tolist())
+                if template in constraint.carriers and code >= 0:
+                    assert sums[code] <= most, (constraint.workload, np.asarray(sums).tolist())
 
 
 def test_a_node_that_a_plan_overcommits_is_no_final_state() -> None:
@@ -124,9 +124,9 @@ _LEFT_OUT: dict[str, tuple[list[Object], list[Object], int]] = {
 @pytest.mark.parametrize("name", _LEFT_OUT)
 def test_a_filter_that_no_profile_of_the_batch_has(name: str) -> None:
     """What went wrong: a final state was proved to be the best, and the verdict said that it was none."""
-    there, pods, standing = _LEFT_OUT[name]
+    there, pods, placed = _LEFT_OUT[name]
     plan = solve(cluster(*there, *pods, _without(name, "free")), final_state=True)
-    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (standing, "Optimal", True)
+    assert (len(plan.steps), plan.status, plan.verdicts.final_state) == (placed, "Optimal", True)
 
 
 @pytest.mark.parametrize("name", ["VolumeRestrictions", "NodeVolumeLimits"])

@@ -223,13 +223,13 @@ def test_a_volume_encoding_that_forbids_nothing_is_noticed(
 
 def test_company_may_be_somebody_who_needs_none() -> None:
     """What went wrong: a pod that needs the same peers but is not asked for them did not count as a peer."""
-    wish: Object = {"app": "web", "near": [term(ZONE, "web")]}
+    words: Object = {"app": "web", "near": [term(ZONE, "web")]}
     found = cluster(
         node("a1", zone="a", cpu="1"),
         node("b1", zone="b", cpu="1"),
-        pod("starts", cpu="1", **wish),
-        pod("joins", cpu="1", **wish),
-        pod("free", scheduler="free", node_selector={ZONE: "b"}, **wish),
+        pod("starts", cpu="1", **words),
+        pod("joins", cpu="1", **words),
+        pod("free", scheduler="free", node_selector={ZONE: "b"}, **words),
         _two_profiles("InterPodAffinity"),
     )
     plan = solve(found)

@@ -25,7 +25,7 @@ def _held(**constraint: Any) -> Cluster:
 
 
 def test_a_pod_that_sees_one_domain_has_too_few_of_them() -> None:
-    """With both zones in sight the minimum is 1 and the pod fits; with one of them it is 0."""
+    """Where both zones count the minimum is 1 and the pod fits; where one does it is 0."""
     found = _held()
     plan = solve(open_gates(found))
     assert [step.pod for step in plan.steps] == ["default/new"]

@@ -44,8 +44,8 @@ def test_a_rebalance_names_them() -> None:
     found = rebalance(cluster(node("n1", zone="a"), node("n2", zone="b"), *pods))
     assert found.steps
     assert any("TaskRun" in note for note in found.notes)
-    settled = rebalance(cluster(node("n1", zone="a"), *pods))
-    assert not any("TaskRun" in note for note in settled.notes)
+    level = rebalance(cluster(node("n1", zone="a"), *pods))
+    assert not any("TaskRun" in note for note in level.notes)
 
 
 def test_a_batch_with_moves_names_them() -> None:

@@ -20,7 +20,7 @@ APPS = ("web", "db", "cache")
 
 
 def crowded(draw: random.Random) -> Iterator[Object]:
-    """A cluster of alike nodes full of lesser pods, with pods pending that matter more."""
+    """A cluster of alike nodes full of pods of lower priority, with pods pending that matter more."""
     names = [f"n{number:03}" for number in range(draw.choice((2, 3, 8, 30, 130)))]
     kinds = draw.choice((1, 2, 4))
     for name in names:
@@ -48,7 +48,7 @@ def crowded(draw: random.Random) -> Iterator[Object]:
 
 
 def lopsided(draw: random.Random) -> Iterator[Object]:
-    """A few nodes with lesser pods of an app that are spread unevenly, and pods pending that count them."""
+    """Nodes with pods of lower priority that are spread unevenly, and pods pending that count them."""
     names = [f"n{number:03}" for number in range(draw.randint(2, 6))]
     for name in names:
         taints = ["gpu=x:NoSchedule"] if draw.random() < 0.15 else []
