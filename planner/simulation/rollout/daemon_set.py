@@ -1,7 +1,8 @@
 """A DaemonSet in a rollout: a pod on every node that it serves, replaced node by node.
 
 With maxSurge the new pod comes first and the old one goes when it is ready, or at once where it is not
-ready itself; else the old one goes, as many as maxUnavailable allows, and pods that are not ready go at once.
+ready itself; on nodes that get no new one old pods go as long as enough others are available.  Else the old
+one goes, as many as maxUnavailable allows, and pods that are not ready go at once.
 """
 
 from __future__ import annotations
@@ -18,23 +19,24 @@ from planner.simulation.rollout.controllers import Due, PodRun
 class DaemonSetRun(PodRun):
     """The controller of one DaemonSet; nodes are named by the pods that are meant for them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - all pods that there are or may be, by what becomes of them
         self,
         owner: DaemonSet,
         old: Mapping[str, int],
         new: Mapping[str, int],
         terminating: Mapping[str, Sequence[int]],
         closed: Collection[str] = (),
+        surplus: Sequence[int] = (),
     ) -> None:
         """For every node the pod that runs there, and for every node to be served the wanted one.
 
         `terminating` are the pods of each node that were told to go before this begins.  A `closed` node has
-        a pod of the old revision, which goes in its turn, and gets no other one.
+        a pod of the old revision, which goes in its turn, and gets no other one.  `surplus` go at once.
         """
-        pods, ending = [*old.values(), *new.values()], chain.from_iterable(terminating.values())
+        pods, ending = [*old.values(), *new.values(), *surplus], chain.from_iterable(terminating.values())
         super().__init__(pods, ending, owner.spec.min_ready_seconds)
         self.owner, self.old, self.new, self._ending_on = owner, old, new, terminating
-        self._closed = closed
+        self._closed, self._surplus = closed, surplus
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """Pods for nodes without one, away with those of nodes not to be served; then old ones go."""
@@ -74,7 +76,8 @@ class DaemonSetRun(PodRun):
             if not there and (self._surge or not self._is_occupied(simulation, node)):
                 due.made.append(pod)
         unwanted = self.old.keys() - self.new.keys() - {*self._closed}
-        due.gone += [pod for node, pod in self.old.items() if node in unwanted and simulation.alive[pod]]
+        gone = [*self._surplus, *(pod for node, pod in self.old.items() if node in unwanted)]
+        due.gone += [pod for pod in gone if simulation.alive[pod]]
 
     def _is_occupied(self, simulation: ClusterSimulation, node: str) -> bool:
         """Whether a node has a pod, if only one that was told to go and has not ended."""
@@ -117,6 +120,20 @@ class DaemonSetRun(PodRun):
         served = {node: pair for node, pair in pairs.items() if node in self.new}
         due.made += [self.new[node] for node, _ in _outdated(simulation, served, left)]
         due.gone += [old for old, new in both if simulation.available[new] or not simulation.ready[old]]
+        due.gone += self._without_successor(simulation, pairs)
+
+    def _without_successor(
+        self, simulation: ClusterSimulation, pairs: Mapping[str, tuple[int | None, int | None]]
+    ) -> list[int]:
+        """The old pods on closed nodes: those that are not available, and as many as are not needed.
+
+        With maxSurge as many pods stay available as there are nodes to be served, wherever they are.
+        """
+        alone = [old for node, (old, _) in pairs.items() if node in self._closed and old is not None]
+        counted = (new if old is None else old for old, new in pairs.values())
+        available = sum(bool(simulation.available[pod]) for pod in counted if pod is not None)
+        spare = [pod for pod in alone if simulation.available[pod]][: max(0, available - len(self.new))]
+        return [*(pod for pod in alone if not simulation.available[pod]), *spare]
 
 
 def _outdated(

@@ -26,6 +26,7 @@ from models.objects.workload import (
 )
 from planner.simulation.rollout.arithmetic import Margins
 from planner.simulation.rollout.controllers import ControllerRun
+from planner.simulation.rollout.daemon_pods import DaemonPods
 from planner.simulation.rollout.daemon_set import DaemonSetRun
 from planner.simulation.rollout.deployment import DeploymentRun
 from planner.simulation.rollout.job import JobRun
@@ -233,29 +234,30 @@ def _stateful_set(item: StatefulSet, before: Rolling | None, known: ClusterFacts
 
 
 def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
-    there = {pod.node_name or "": pod for pod in known.pods.of(item) if is_live(pod)}
-    old_ones = _of_old_revisions(item, before, there.values())
+    live = [pod for pod in known.pods.of(item) if is_live(pod)]
+    old_ones = _of_old_revisions(item, before, live)
+    there = DaemonPods.of(live, old_ones, surges=item.surge_of(1) > 0)
     wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
-    closed = {
-        node.name
-        for node in known.nodes
-        if node.name in there and node.name not in wanted and goes_on_running(item, node)
-    }
+    staying = {node.name for node in known.nodes if node.name not in wanted and goes_on_running(item, node)}
     # Of the newest revision there they just go on.
-    closed -= (current := {node for node in closed if there[node].key not in old_ones})
-    there = {node: pod for node, pod in there.items() if node not in current}
-    nodes = [node for node in wanted if node not in there or there[node].key in old_ones]
+    current = {node: pod for node, pod in there.current.items() if node not in staying}
+    surplus = [
+        *there.surplus,
+        *(pod for node, pod in current.items() if node in there.old.keys() - wanted.keys()),
+    ]
+    nodes = [node for node in wanted if node not in current]
     fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
     ending = defaultdict[str, list[str]](list)
     for pod in filter(_is_ending, known.pods.of(item)):
         ending[pod.node_name or ""].append(pod.key)
 
     def run(index: Index, _: timedelta) -> DaemonSetRun:
-        old = {node: index[pod.key] for node, pod in there.items()}
+        old = {node: index[pod.key] for node, pod in (current | {**there.old}).items()}
+        kept = {node: index[pod.key] for node, pod in current.items() if node in wanted}
         new = {node: index[key] for node, key in fresh.items()}
-        kept = {node: pod for node, pod in old.items() if node in wanted and node not in new}
         terminating = {node: [index[key] for key in keys] for node, keys in ending.items()}
-        return DaemonSetRun(item, old, kept | new, terminating, sorted(closed))
+        too_many = [index[pod.key] for pod in surplus]
+        return DaemonSetRun(item, old, kept | new, terminating, sorted(staying & old.keys()), too_many)
 
     return Maker(item, run)
 

@@ -11,7 +11,7 @@ from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.controllers import PodRun
 from planner.simulation.rollout.draw import begin, play
 from planner.simulation.rollout.prepare import prepare
-from tests.builders import Object
+from tests.builders import Object, node
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
 
@@ -92,8 +92,22 @@ def test_with_surge_nobody_waits_for_a_pod_that_leaves() -> None:
         assert len(run.due(simulation).made) == made
 
 
-@pytest.mark.parametrize(("grace", "node"), [(30, "b1"), (0, "a1")])
-def test_without_a_grace_period_a_pod_frees_its_room_at_once(grace: int, node: str) -> None:
+@pytest.mark.parametrize(
+    ("not_ready", "gone"),
+    [((), {"b1", "c1"}), (("web-1",), {"b1", "c1"}), (("web-0",), {"b1"}), (("web-0", "web-2"), {"c1"})],
+)
+def test_with_surge_pods_go_where_none_follows(not_ready: tuple[str, ...], gone: set[str]) -> None:
+    """They stayed for ever; kube takes at once what it can spare, with an available pod for a node served."""
+    nodes = [node("a1"), node("b1", taints=["gpu:NoSchedule"]), node("c1", taints=["gpu:NoSchedule"])]
+    objects = sick(running(daemons("100m"), ["a1", "b1", "c1"], *nodes), *not_ready)
+    simulation, run = turn_of(objects, daemons("200m", maxSurge=1))
+    due = run.due(simulation)
+    assert {name for name, pod in run.old.items() if pod in due.gone} == gone
+    assert due.made == [run.new["a1"]]
+
+
+@pytest.mark.parametrize(("grace", "place"), [(30, "b1"), (0, "a1")])
+def test_without_a_grace_period_a_pod_frees_its_room_at_once(grace: int, place: str) -> None:
     """The API server removes it in the same moment: a pod made then may follow it on its node."""
     spec: dict[str, Any] = {
         "strategy": {"rollingUpdate": {"maxSurge": 0}},
@@ -102,5 +116,5 @@ def test_without_a_grace_period_a_pod_frees_its_room_at_once(grace: int, node: s
     objects = running(web(1, cpu="3", **spec), ["a1"], *zones("ab"))
     new = web(1, cpu="3100m", **spec)
     draw = play(prepare(Cluster.from_objects(objects), manifests(new)), None, preemption=True)
-    (place,) = draw.simulation.scheduler.state.node_of[draw.simulation.alive]
-    assert draw.simulation.problem.nodes.names[place] == node
+    (number,) = draw.simulation.scheduler.state.node_of[draw.simulation.alive]
+    assert draw.simulation.problem.nodes.names[number] == place
