@@ -114,6 +114,60 @@ def test_a_stateful_set_is_not_annotated(planner: Planner, tmp_path: Path) -> No
     assert [name for _, name, _ in rows(ended.out, "goes")] == ["db-1"]
 
 
+QUOTA: Any = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "few", "namespace": "shop"},
+    "spec": {"hard": {"pods": "4"}},
+}
+
+
+def test_pods_that_a_quota_refuses_do_not_go(planner: Planner, lopsided: str, tmp_path: Path) -> None:
+    """They were named as if they were there, and the script, which missed them, said to plan again."""
+    objects = json.loads(Path(lopsided).read_text())["items"]
+    for item in objects:
+        if item["kind"] in {"Deployment", "ReplicaSet"}:
+            item["spec"]["replicas"] = 6
+    file = write(tmp_path / "quota.json", *objects, QUOTA)
+    words = ("scale-down", "-f", file, "deploy/web=3")
+    assert json.loads(planner(*words, "-o", "json").out)["best"]["victims"] == ["shop/four"]
+    script = planner(*words, "-o", "script").out
+    assert (rows(script, "scale"), len(rows(script, "goes"))) == ([["shop", "Deployment/web", "6", "3"]], 1)
+    assert len(rows(script, "stays")) == 3
+
+
+def test_a_script_scales_from_the_number_that_is_asked_for(planner: Planner, tmp_path: Path) -> None:
+    """It was the number of pods: that of a set that waits for one, or of a Job near its end, is another."""
+    owner = scaled("StatefulSet", "db", 4)
+    there = [{"type": "Ready", "status": status} for status in ("True", "False")]
+    pods = [replica(owner, f"db-{number}", "a1", conditions=[there[number]]) for number in range(2)]
+    job = scaled("Job", "sums", 5)
+    template = job["spec"]["template"]
+    job |= {"apiVersion": "batch/v1", "status": {"succeeded": 3, "active": 2}}
+    job["spec"] = {"template": template, "parallelism": 5, "completions": 5}
+    pods += [replica(job, f"sums-{number}", "a1") for number in range(2)]
+    file = write(tmp_path / "c.json", node("a1", "a"), owner, job, *pods)
+    script = planner("scale-down", "-f", file, "sts/db=1", "job/sums=1", "-o", "script").out
+    assert rows(script, "scale") == [
+        ["default", "StatefulSet/db", "4", "1"],
+        ["default", "Job/sums", "5", "1"],
+    ]
+    assert {name for _, name, _ in rows(script, "goes")} in ({"db-1", "sums-0"}, {"db-1", "sums-1"})
+
+
+def test_a_rollout_that_goes_on_is_told(planner: Planner, tmp_path: Path) -> None:
+    """What it takes and makes is not played; the script scales from what the Deployment asks for."""
+    file = deployed(tmp_path / "c.json", {"one": "a1", "two": "a2", "three": "b1", "four": "b1"})
+    objects = json.loads(Path(file).read_text())["items"]
+    (owner,) = (item for item in objects if item["kind"] == "Deployment")
+    new = revision(owner, 2)
+    pod = replica(new, "five", "b1", conditions=READY, uid="five")
+    rolling = write(tmp_path / "rolling.json", *objects, new, pod)
+    ended = planner("scale-down", "-f", rolling, "deploy/web=3", "-o", "script")
+    assert "note: Deployment shop/web is being rolled out: " in ended.err
+    assert rows(ended.out, "scale") == [["shop", "Deployment/web", "4", "3"]]
+
+
 def test_names_are_the_pods_that_should_go(planner: Planner, lopsided: str) -> None:
     """One line for each."""
     ended = planner("scale-down", "-f", lopsided, "deploy/web=3", "-o", "name")

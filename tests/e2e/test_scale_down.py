@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.e2e.control_plane import ControlPlane
+from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
 from tests.e2e.manifests import node, pod, spread, workload
 from tests.e2e.stories import (
     carried_out,
@@ -185,3 +185,31 @@ def test_a_stateful_set(live: ControlPlane, tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     live.at_rest(2)
     assert {item["metadata"]["name"] for item in live.pods()} == {"db-0", "db-1"}
+
+
+def test_pods_that_are_not_made(live: ControlPlane, tmp_path: Path) -> None:
+    """A quota refuses two, and a set waits for its second pod: the script missed these pods, and ended."""
+    few = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "default"}}
+    live.create(node("a1"), few | {"spec": {"hard": {"pods": "5"}}})
+    db = workload("db", 4, kind="StatefulSet")
+    live.create(db)
+    live.at_rest(4)
+    live.kubectl("scale", "statefulset/db", "--replicas=1")
+    live.at_rest(1)
+    db["spec"]["template"]["metadata"]["annotations"] = {"stand-in/never-ready": ""}
+    live.kubectl("patch", "statefulset/db", "--type=merge", "-p", json.dumps(_on_delete(db)))
+    live.kubectl("scale", "statefulset/db", "--replicas=4")
+    wait_for("two pods", lambda: len(live.pods()) == 2 or None)
+    live.create(workload("web", 5))
+    wait_for("as many as may be", lambda: len(live.pods()) == 5 or None)
+    script = planned(live, tmp_path, "scale-down", "deployment/web=2", "statefulset/db=1")
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    live.at_rest(3)
+    assert left_behind(live) == []
+
+
+def _on_delete(item: Manifest) -> Manifest:
+    """Its template, for pods that are made from now on."""
+    strategy = {"type": "OnDelete", "rollingUpdate": None}
+    return {"spec": {"template": item["spec"]["template"], "updateStrategy": strategy}}

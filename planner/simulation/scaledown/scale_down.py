@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from random import Random
@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models import Cluster
+from models.admission.chain import is_new
 from models.errors import InputError, InternalError
 from models.objects.pod import Pod
-from models.objects.workload import Workload
+from models.objects.workload import Deployment, Workload
 from planner.audit import spread_counts
 from planner.audit.findings import report_of
 from planner.cpsat.replicas import Removal
@@ -65,7 +66,17 @@ def scale_down(
     When `stop_event` is set, the best choice so far is the answer.
     """
     meter = Meter.of(time_limit, stop_event, effort=effort)
+    cluster = _as_created(cluster)
     return _VictimSearch(cluster, _targets(cluster, replicas)).document(meter).cut_while(meter.cut)
+
+
+def _as_created(cluster: Cluster) -> Cluster:
+    """The cluster without the pods that its workloads lack and the API server would not create."""
+    if not any(map(is_new, cluster.pods)):
+        return cluster
+    problem = Problem(cluster)
+    refused = {problem.pods[pod].key for pod in problem.refused}
+    return replace(cluster, pods=tuple(pod for pod in cluster.pods if pod.key not in refused))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +91,13 @@ class _Target:
     def live(self) -> int:
         """How many replicas there are."""
         return sum(len(found.pods) for found in self.replicas)
+
+    @property
+    def is_rolling(self) -> bool:
+        """Whether a Deployment that is not paused has pods of several ReplicaSets."""
+        return (
+            isinstance(self.workload, Deployment) and len(self.replicas) > 1 and not self.workload.spec.paused
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +237,11 @@ class _VictimSearch:
     def _notes(self) -> Iterator[str]:
         for target in self._targets:
             yield from overruled(self._cluster, target.workload, target.keep)
+            if target.is_rolling:
+                yield (
+                    f"Deployment {target.workload.key} is being rolled out: what that takes and makes "
+                    "meanwhile is not played, and other pods may go"
+                )
             if not heeds_deletion_costs(target.workload):
                 yield (
                     f"{target.workload.kind} {target.workload.key} does not look at deletion costs: the "

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import filterfalse
 
 from cli.output.page import counted
 from cli.output.views.scripts.frame import Frame, checked, command, script
 from cli.output.views.scripts.preflight import nodes
+from models.admission.chain import is_new
+from models.controllers.apply import ROLLED_OUT
 from models.objects.custom_workload import is_custom, kubectl_name
 from models.objects.pod import Pod
+from models.objects.workload import DaemonSet, Job
 from models.snapshot import Snapshot
 from planner.documents.plan import ScaleDown
 
@@ -26,7 +30,7 @@ def lines(document: ScaleDown, snapshot: Snapshot, again: str) -> Iterator[str]:
 
 def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator[str]:
     """Nodes, costs, which pods go and which stay, and the scaling."""
-    staying = _staying(snapshot, going)
+    staying, asked = _staying(snapshot, going), _asked(snapshot)
     checked(*(pod.key for pod in (*going, *staying)), *(item.workload for item in document.workloads))
     yield "# node NAME UID open|cordoned"
     yield from nodes(snapshot, (pod.node_name or "" for pod in (*going, *staying)))
@@ -42,7 +46,19 @@ def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator
         if not item.heeds_deletion_costs:
             yield "# deletion costs do not matter to this one"
         name = names.get((item.namespace, item.workload), item.workload)
-        yield command("scale", item.namespace, name, str(item.replicas_before), str(item.replicas))
+        before = asked[item.namespace, item.workload]
+        yield command("scale", item.namespace, name, str(before), str(item.replicas))
+
+
+def _asked(snapshot: Snapshot) -> dict[tuple[str, str], int]:
+    """The number in the spec of every workload: there may be fewer pods, or while it rolls out more."""
+    found = {}
+    for field in ROLLED_OUT:
+        for item in getattr(snapshot, field):
+            if not isinstance(item, DaemonSet):
+                number = item.spec.parallelism if isinstance(item, Job) else item.spec.replicas
+                found[item.namespace, f"{item.kind}/{item.name}"] = number
+    return found
 
 
 def _of_others(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
@@ -53,9 +69,9 @@ def _of_others(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def _going(document: ScaleDown, snapshot: Snapshot) -> Iterator[Pod]:
-    """The best choice where costs bring it about, else the controllers' own."""
+    """The best choice where costs bring it about, else the controllers' own, of the pods that there are."""
     best, theirs = set(document.best.victims), set(document.controller.victims)
-    for pod in snapshot.pods:
+    for pod in filterfalse(is_new, snapshot.pods):
         owner = pod.metadata.controller
         if pod.key in (theirs if owner is not None and owner.kind in _DEAF else best):
             yield pod
@@ -67,7 +83,7 @@ def _staying(snapshot: Snapshot, going: list[Pod]) -> list[Pod]:
     owners = {(pod.namespace, _owner(pod)) for pod in going}
     return [
         pod
-        for pod in snapshot.pods
+        for pod in filterfalse(is_new, snapshot.pods)
         if pod.key not in gone
         and (pod.namespace, _owner(pod)) in owners
         and not pod.metadata.deletion_timestamp
