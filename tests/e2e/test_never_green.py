@@ -113,6 +113,19 @@ def test_what_the_api_server_refuses_to_apply_is_no_rollout(
         assert (words in said, words in applied.stderr) == (refused, refused)
 
 
+@pytest.mark.parametrize("more", [{}, {"rollingUpdate": None}])
+def test_a_stateful_set_turns_to_on_delete(live: ControlPlane, more: Manifest) -> None:
+    """The API server fills in rollingUpdate, kubectl leaves that, and it is refused: a note says so."""
+    live.create(node("n1"))
+    item = workload("db", 1, kind="StatefulSet")
+    live.kubectl("apply", "-f", "-", given=json.dumps(item))
+    item["spec"]["updateStrategy"] = {"type": "OnDelete", **more}
+    _, found = told(live, "rollout", "-f", "-", given=item)
+    applied = live.run("kubectl", "apply", "-f", "-", given=json.dumps(item))
+    noted = any("refuses beside OnDelete" in note for note in found["notes"])
+    assert (noted, applied.returncode) == ((False, 0) if more else (True, 1))
+
+
 def test_nothing_comes_to_a_namespace_that_is_going(live: ControlPlane) -> None:
     """It stays for a finalizer; what is applied to it is refused."""
     old = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "old"}}

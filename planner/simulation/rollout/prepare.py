@@ -92,6 +92,7 @@ def prepare(
         *not_played(manifests),
         *_paused(after, manifests),
         *_idle_jobs(after, manifests),
+        *_on_delete_beside_rolling(cluster, manifests),
         *managed_elsewhere(manifests.jobs),
         *unevaluated(cluster, manifests),
     )
@@ -125,6 +126,25 @@ def _idle_jobs(after: Cluster, manifests: Snapshot) -> Iterator[str]:
         if job.key in applied_jobs and not (job.spec.parallelism or job.is_finished):
             so_far = "it has no active pods, and does not complete while that is so"
             yield f"Job {job.key} has parallelism 0: {so_far}"
+
+
+def _on_delete_beside_rolling(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
+    """A note for each StatefulSet whose manifest turns to OnDelete, and leaves what rolling updates had."""
+    rolling = {
+        item.key
+        for item in cluster.stateful_sets
+        if item.spec.update_strategy.type == "RollingUpdate" and not is_custom(item)
+    }
+    tried = (*cluster.admitted_templates, *manifests.admitted_templates)
+    asked = {(item.workload_kind, f"{item.namespace}/{item.workload_name}") for item in tried}
+    for item in manifests.stateful_sets:
+        strategy = item.spec.update_strategy
+        unsaid = strategy.type == "OnDelete" and "rolling_update" not in strategy.model_fields_set
+        if unsaid and item.key in rolling and (item.kind, item.key) not in asked and not is_custom(item):
+            yield (
+                f"StatefulSet {item.key} has a rollingUpdate, which the API server refuses beside OnDelete "
+                "and kubectl leaves unless it was applied: with rollingUpdate: null in the manifest it goes"
+            )
 
 
 def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:

@@ -199,6 +199,22 @@ def test_a_paused_deployment_that_is_new_makes_no_pods() -> None:
     assert "Deployment shop/web is paused: it is only scaled, and no template is rolled out" in found.notes
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({}, {"type": "OnDelete"}, True),
+        ({}, {"type": "OnDelete", "rollingUpdate": None}, False),
+        ({"type": "OnDelete"}, {"type": "OnDelete"}, False),
+        ({}, {"type": "RollingUpdate"}, False),
+    ],
+)
+def test_what_rolling_updates_had_is_left_beside_on_delete(before: Object, after: Object, told: bool) -> None:
+    """The API server refuses that, and nothing was said."""
+    old, new = (web(1, kind="StatefulSet", updateStrategy=strategy) for strategy in (before, after))
+    notes = applied(running(old, ["a1"], *zones("a")), new, replays=1).notes
+    assert any("refuses beside OnDelete" in note for note in notes) == told
+
+
 def test_a_namespace_that_is_being_deleted_takes_no_pods() -> None:
     """Neither from a rollout nor from what runs."""
     ending = {"name": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z"}
