@@ -33,6 +33,13 @@ def job(cpu: str) -> Manifest:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
 
 
+def indexed(**spec: Any) -> Manifest:
+    """A Job whose pods have an index."""
+    item = job("100m")
+    item["spec"] |= {"completionMode": "Indexed", "completions": 1, **spec}
+    return item
+
+
 def storage_class() -> Manifest:
     """The default class; it waits for pods, and nothing provisions its volumes."""
     marked = {"storageclass.kubernetes.io/is-default-class": "true"}
@@ -92,6 +99,8 @@ REFUSED: Sequence[tuple[Manifest, Manifest, str]] = [
         "may not be 0 when `maxSurge` is 0",
     ),
     (workload("web", 1), workload("web", 1), "field is immutable"),
+    (indexed(), indexed(backoffLimitPerIndex=1), "spec.backoffLimitPerIndex: Invalid value: "),
+    (indexed(), indexed(managedBy="example.com/queue"), "spec.managedBy: Invalid value: "),
 ]
 REFUSED[2][1]["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "0%"}}
 REFUSED[3][1]["spec"]["selector"] = {"matchLabels": {"tier": "x"}}

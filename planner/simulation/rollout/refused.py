@@ -80,7 +80,12 @@ def _changed_job(item: Job, before: Job) -> Iterator[str]:
     kept = _while_suspended if before.spec.suspend else _without_labels_of_jobs
     if not same_template(kept(before.spec.template), kept(item.spec.template)):
         yield "spec.template: Invalid value: field is immutable"
-    fixed = {"completion_mode": "completionMode", "pod_failure_policy": "podFailurePolicy"}
+    fixed = {
+        "completion_mode": "completionMode",
+        "pod_failure_policy": "podFailurePolicy",
+        "backoff_limit_per_index": "backoffLimitPerIndex",
+        "managed_by": "managedBy",
+    }
     # An indexed Job may be made larger or smaller, with as many pods at a time as there are completions.
     elastic = before.spec.completion_mode == "Indexed" and item.spec.completions == item.spec.parallelism
     if not elastic and item.spec.completions != before.spec.wanted_completions:

@@ -114,6 +114,8 @@ _INDEXED = {"completionMode": "Indexed", "completions": 2, "parallelism": 2}
         ({}, {"completions": 3}, "completions", "completions"),
         ({}, {"completions": 1, "parallelism": 3}, "", ""),
         ({}, {"completionMode": "Indexed"}, "completionMode", "completionMode"),
+        (_INDEXED, _INDEXED | {"backoffLimitPerIndex": 1}, "backoffLimitPerIndex", "backoffLimitPerIndex"),
+        ({}, {"managedBy": "example.com/queue"}, "managedBy", "managedBy"),
         (_INDEXED, {**_INDEXED, "completions": 3}, "completions", "completions"),
         (_INDEXED, {**_INDEXED, "completions": 3, "parallelism": 3}, "", ""),
     ],
