@@ -99,6 +99,8 @@ def _domains(case: PendingCase, rule: Rule) -> SpreadDomains:
 
 def _minimum_from(case: PendingCase, rule: Rule, counts: dict[str, int]) -> str:
     """Why the global minimum is what it is."""
+    if not counts:
+        return "no domain: no node counts for it"
     if rule.few_domains:
         there = len(counts)
         are = "is" if there == 1 else "are"

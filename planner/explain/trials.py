@@ -8,8 +8,9 @@ from functools import cached_property
 from itertools import chain, groupby
 
 from models.admission.chain import objections
+from models.admission.limits import defaulted
 from models.objects.node import Node
-from models.objects.pod import Pod
+from models.objects.pod import Pod, PodSpec
 from models.objects.policy import LimitRangeItem
 from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, SpecEdit, edited
@@ -55,12 +56,21 @@ class Trials:
     def _bounds(self) -> list[LimitRangeItem]:
         """What the LimitRanges of the pod's namespace say."""
         problem = self._static.problem
-        found = (
-            item
-            for item in problem.cluster.limit_ranges
-            if item.namespace == problem.pods[self._pod].namespace
-        )
-        return [item for limit_range in found for item in limit_range.spec.limits]
+        namespace = problem.pods[self._pod].namespace
+        found = [item for item in problem.cluster.limit_ranges if item.namespace == namespace]
+        by_name = sorted(found, key=lambda limit_range: limit_range.name)
+        return [item for limit_range in by_name for item in limit_range.spec.limits]
+
+    def _made_with(self, spec: PodSpec, candidate: Candidate) -> PodSpec:
+        """The spec of a pod that is made with the changes, with the defaults of LimitRanges."""
+        found = edited(spec, candidate)
+        if found is spec or not self._bounds:
+            return found
+        update = {
+            "containers": defaulted(found.containers, self._bounds),
+            "init_containers": defaulted(found.init_containers, self._bounds),
+        }
+        return found.model_copy(update=update)
 
     @cached_property
     def _ahead(self) -> list[list[int]]:
@@ -110,7 +120,7 @@ class Trials:
         """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
         problem, left = self._static.problem, self._static.left
         alike = [problem.pods[pod] for pod in pods]
-        more = [pod.model_copy(update={"spec": edited(pod.spec, candidate)}) for pod in alike]
+        more = [pod.model_copy(update={"spec": self._made_with(pod.spec, candidate)}) for pod in alike]
         nodes = changed_nodes(problem.nodes.nodes, candidate)
         scheduler = TrialState(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
         variant_of = {pod: number for number, pod in enumerate(pods, start=len(problem.pods))}
@@ -143,7 +153,7 @@ class Trials:
         edits = tuple(change.edit for change in candidate if change.edit is not None)
         if edits not in self._specs:
             pod = self._static.problem.pods[self._pod]
-            spec = edited(pod.spec, candidate)
+            spec = self._made_with(pod.spec, candidate)
             self._specs[edits] = written = spec.model_dump_json() if edits else ""
             if written:
                 self._variants.setdefault(written, pod.model_copy(update={"spec": spec}))

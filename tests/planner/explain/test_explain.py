@@ -52,6 +52,15 @@ def test_other_sources_of_the_minimum(
     assert found.domains[0].minimum_from == minimum_from
 
 
+def test_where_no_node_counts_no_min_domains_are_named() -> None:
+    """It was said to come from minDomains 1, which no manifest had."""
+    found = only(*ZONES, pod("new", app="web", node_selector={"disk": "ssd"}, spread=[spread()]))
+    assert (found.domains[0].domains, found.domains[0].minimum_from) == (
+        {},
+        "no domain: no node counts for it",
+    )
+
+
 def test_an_effort_says_how_many_fixes_are_enough() -> None:
     """Two fixes are shown as they are; with an effort of its own the reader gets the cheapest alone."""
     few = replace(STANDARD, explain=replace(STANDARD.explain, fixes_enough=1))

@@ -5,7 +5,7 @@ from typing import Any
 from models import Cluster
 from planner import explain
 from planner.documents.explanation import Explanation
-from tests.builders import Object, cluster, node, scaled
+from tests.builders import LONG_AGO, Object, cluster, node, pod, scaled
 from tests.planner.problem.test_quotas import quota
 
 
@@ -65,3 +65,24 @@ def test_other_refusals_have_no_fix() -> None:
     (found,) = explain(Cluster.from_objects([node("a"), there])).items
     assert (found.fixes, found.tried) == ((), 0)
     assert found.message == "not created: forbidden: no PriorityClass with name gone was found"
+
+
+def _in_bounds(**more: Any) -> list[Object]:
+    """A pod that asks for a label no node has, made before its namespace got a LimitRange."""
+    item = {"type": "Container", "max": {"cpu": "2"}, "default": {"cpu": "2"}, **more}
+    bounds: Object = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "most"}}
+    bounds |= {"spec": {"limits": [item]}}
+    new = pod("new", cpu="1", node_selector={"disk": "ssd"}, created=LONG_AGO)
+    return [node("a", cpu="2"), bounds, new]
+
+
+def test_a_pod_that_is_made_anew_gets_the_defaults_of_limit_ranges() -> None:
+    """Every change of a pod without a limit was taken for one that the API server refuses."""
+    (found,) = explain(cluster(*_in_bounds())).items
+    assert ("Pod/new", "drop nodeSelector disk=ssd", "a", 1) in told(found)
+
+
+def test_what_limit_ranges_add_takes_room() -> None:
+    """The pod had no request of memory: with the one that it gets when it is made anew it has no room."""
+    (found,) = explain(cluster(*_in_bounds(defaultRequest={"memory": "16Gi"}))).items
+    assert not any(len(fix.changes) == 1 and fix.node == "a" for fix in found.fixes)
