@@ -6,13 +6,15 @@ what keeps a pod pending is judged in the state in which another round changes n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from models import Cluster
+from models.controllers.daemons import node_meant
 from models.objects.node import Node
 from models.objects.pod import Pod
 from planner.eviction.budgets import Budgets
@@ -123,9 +125,22 @@ class AtRest:
         return [*self._daemons.on(node, map(self.problem.pods.__getitem__, there))]
 
     def daemons_on_changed(self, node: Node, place: int) -> Sequence[Pod]:
-        """The pods of DaemonSets that a node that is there gets once it is changed to this one."""
+        """The pods of DaemonSets that a node that is there gets once it is changed to this one.
+
+        None of those of which a pod waits for this node already.
+        """
         there, old = self.scheduler.state.pods_on[place], self.problem.nodes.nodes[place]
-        return [*self._daemons.on_changed(node, old, map(self.problem.pods.__getitem__, there))]
+        pods = map(self.problem.pods.__getitem__, there)
+        return [*self._daemons.on_changed(node, old, (*pods, *self._waiting_for.get(node.name, ())))]
+
+    @cached_property
+    def _waiting_for(self) -> Mapping[str, Sequence[Pod]]:
+        """The pods that are left and meant for one node, as those of DaemonSets are, by its name."""
+        found = defaultdict[str, list[Pod]](list)
+        for pod in map(self.problem.pods.__getitem__, self.left):
+            if (name := node_meant(pod)) is not None:
+                found[name].append(pod)
+        return found
 
     @cached_property
     def _daemons(self) -> NewDaemons:

@@ -18,6 +18,9 @@ from planner.explain.trial_states import TrialState, TrialStates
 from planner.problem.nodes import HOSTNAME
 from planner.scheduler.scheduler import Scheduler
 
+#: What LimitRanges are not asked about: the pod stays.
+_IN_PLACE = "RemoveSchedulingGate"
+
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
@@ -64,7 +67,7 @@ class Trials:
     def _made_with(self, spec: PodSpec, candidate: Candidate) -> PodSpec:
         """The spec of a pod that is made with the changes, with the defaults of LimitRanges."""
         found = edited(spec, candidate)
-        if found is spec or not self._bounds:
+        if not self._bounds or not _makes_anew(candidate):
             return found
         update = {
             "containers": defaulted(found.containers, self._bounds),
@@ -157,7 +160,8 @@ class Trials:
             self._specs[edits] = written = spec.model_dump_json() if edits else ""
             if written:
                 self._variants.setdefault(written, pod.model_copy(update={"spec": spec}))
-                self._refused |= {written} if objections(spec, self._bounds) else set()
+                is_refused = _makes_anew(candidate) and objections(spec, self._bounds)
+                self._refused |= {written} if is_refused else set()
         return self._specs[edits]
 
     def _around(self, candidate: Candidate) -> _Surroundings:
@@ -250,6 +254,11 @@ def _place(scheduler: Scheduler, pod: int) -> str | None:
 def _gone(candidate: Candidate) -> tuple[int, ...]:
     """The pods that are deleted, each once."""
     return tuple(dict.fromkeys(pod for change in candidate for pod in change.gone))
+
+
+def _makes_anew(candidate: Candidate) -> bool:
+    """Whether the pod is made anew with the changes; the gates of one that is there are taken off."""
+    return any(change.edit is not None and change.action != _IN_PLACE for change in candidate)
 
 
 def _of_cluster(candidate: Candidate) -> bool:

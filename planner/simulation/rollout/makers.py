@@ -173,7 +173,8 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
     most = item.spec.replicas + Margins.of(item.spec.strategy, item.spec.replicas).surge
     live = {found.key: [p for p in known.pods.of(found) if is_live(p)] for found in (*old, new)}
     more = {found.key: _may_come(found, most) - len(live[found.key]) for found in old}
-    more[new.key] = _TURNOVER * most
+    # One that stays has its old size until its Deployment sizes it.
+    more[new.key] = _TURNOVER * max(most, new.spec.replicas)
     exists = bool(alike)
     ending = [pod.key for found in old for pod in known.pods.of(found) if _is_ending(pod)]
     members = {}

@@ -63,6 +63,18 @@ def test_daemon_pods_come_to_a_node_without_its_taint(cpu: str, helps: bool) -> 
     assert ("take gpu:NoSchedule off node a" in summaries(found)) == helps
 
 
+def test_a_daemon_pod_that_waits_for_a_node_comes_to_it_once() -> None:
+    """A second one was taken to come without the taint: it kept out what comes before the first."""
+    tainted = node("a", cpu="500m", taints=["gpu:NoSchedule"])
+    agent = scaled("DaemonSet", "agent", 1, cpu="100m")
+    only_here = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]
+    waits = pod("waits", app="agent", cpu="100m", owner=agent, only_on=only_here)
+    first = pod("first", cpu="500m", priority=10, never="Never")
+    found = explain(cluster(tainted, agent, waits, first)).items
+    helps = {item.pod: "take gpu:NoSchedule off node a" in summaries(item) for item in found}
+    assert helps == {"default/first": True, "default/waits": False}
+
+
 def _there(draw: random.Random) -> list[Object]:
     """Nodes, DaemonSets, and pods that fill some of the nodes."""
     nodes, full = [], []

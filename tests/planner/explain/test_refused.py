@@ -86,3 +86,11 @@ def test_what_limit_ranges_add_takes_room() -> None:
     """The pod had no request of memory: with the one that it gets when it is made anew it has no room."""
     (found,) = explain(cluster(*_in_bounds(defaultRequest={"memory": "16Gi"}))).items
     assert not any(len(fix.changes) == 1 and fix.node == "a" for fix in found.fixes)
+
+
+def test_a_gate_is_taken_off_the_pod_that_is_there() -> None:
+    """LimitRanges are not asked about pods that stay: this one goes on without a request of memory."""
+    machine, bounds, new = _in_bounds(defaultRequest={"memory": "16Gi"})
+    new["spec"] |= {"nodeSelector": {}, "schedulingGates": [{"name": "example.com/wait"}]}
+    (found,) = explain(cluster(machine, bounds, new)).items
+    assert ("Pod/new", "remove the scheduling gate example.com/wait", "a", 1) in told(found)

@@ -194,3 +194,11 @@ def test_a_pod_that_stays_unready_is_named(kind: str) -> None:
     found = applied(changed(objects, "web-0", status=unready), item)
     assert not found.completes
     assert found.workloads[0].message == "web-0 runs and is not ready"
+
+
+@pytest.mark.parametrize("replicas", [0, 1])
+def test_pods_of_lost_nodes_are_made_until_a_deployment_is_scaled_down(replicas: int) -> None:
+    """Nine are made where its ReplicaSet is quicker: there were places for as many as are wanted alone."""
+    objects = running(web(10), ["a1", *["gone"] * 9], *zones("a"))
+    found = applied(objects, web(replicas), replays=20)
+    assert [end.domains for end in found.workloads[0].ends] == [{ZONE: {"a": replicas}}]
