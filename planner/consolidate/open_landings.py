@@ -5,11 +5,12 @@ the same is counted for all pods that move together: each finds a node however t
 hard constraint is worse then.
 
 Room: the others close no more nodes to a pod than what they request is enough to fill until less is free
-than it needs, each resource by itself and the nodes first that lack least.  By a rule of one pod a node each
-closes one more.  Where a constraint over nodes counts fewer pods than there are nodes, some node has none, so
-its minimum stays 0.  For one over other domains all counts are followed that evictions and landings can lead
-to, in the order of the waves: each time some domain admits the pod and has room, and wherever it lands no
-more is too many.  Nodes with pods about which more would have to be known stay.
+than it needs, the nodes first that lack least: each resource by itself, or of each pod the one that it takes
+most of.  By a rule of one pod a node each closes one more.  Where a constraint over nodes counts fewer pods
+than there are nodes, some node has none, so its minimum stays 0.  For one over other domains all counts are
+followed that evictions and landings can lead to, in the order of the waves: each time some domain admits the
+pod and has room, and wherever it lands no more is too many.  Nodes with pods about which more would have to
+be known stay.
 """
 
 from __future__ import annotations
