@@ -102,7 +102,7 @@ def pod(name: str, on: str = "", **words: Any) -> Object:
     status: Object = {"phase": "Running" if on else "Pending"}
     spec: Object = {"nodeName": on} if on else {}
     spec["containers"] = words.pop("containers", None) or [_container(words)]
-    spec |= _wishes(words)
+    spec |= _rules(words)
     for word, value in words.items():
         if word in _METADATA:
             metadata[_METADATA[word]] = value
@@ -125,7 +125,7 @@ def _port(item: int | Object) -> Object:
     return {"hostPort": item} if isinstance(item, int) else item
 
 
-def _wishes(words: Object) -> Object:
+def _rules(words: Object) -> Object:
     """The affinity, tolerations, gates and volumes that the short words stand for."""
     near, apart = words.pop("near", ()), words.pop("apart", ())
     likes, dislikes = words.pop("likes", ()), words.pop("dislikes", ())

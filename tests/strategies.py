@@ -77,7 +77,7 @@ NODE_TERMS: tuple[Object, ...] = (
     {},
 )
 
-SIMPLE_WISHES: dict[str, tuple[Object, ...]] = {
+SIMPLE_RULES: dict[str, tuple[Object, ...]] = {
     "ports": (
         {"ports": [8080]},
         {"ports": [8080, 9090]},
@@ -169,13 +169,13 @@ def kinds(draw: st.DrawFn) -> Object:
         },
         "requests": draw(one_of({}, {"cpu": "500m"}, {"cpu": "1"}, {"cpu": "2"}, {GPU: "1"})),
     }
-    more = ("spread", "near", "apart", "likes", "dislikes", "node", *SIMPLE_WISHES)
+    more = ("spread", "near", "apart", "likes", "dislikes", "node", *SIMPLE_RULES)
     for word in draw(st.lists(one_of(*more), max_size=4, unique=True)):
-        words |= draw(_wish(word))
+        words |= draw(_preference(word))
     return words
 
 
-def _wish(word: str) -> st.SearchStrategy[Object]:
+def _preference(word: str) -> st.SearchStrategy[Object]:
     """What one word may add to a kind."""
     if word in ("near", "apart"):
         return st.lists(terms(), min_size=1, max_size=2).map(lambda found: {word: found})
@@ -186,7 +186,7 @@ def _wish(word: str) -> st.SearchStrategy[Object]:
     if word == "node":
         some = st.lists(one_of(*NODE_TERMS), min_size=1, max_size=2).map(lambda found: {"only_on": found})
         return st.one_of(some, one_of({"node_selector": {ZONE: "a"}}, {"node_selector": {RACK: "r1"}}))
-    return one_of(*SIMPLE_WISHES[word])
+    return one_of(*SIMPLE_RULES[word])
 
 
 @st.composite

@@ -61,11 +61,11 @@ def story(draw: random.Random, most_nodes: int = 60, pods: int = 40) -> Story:
         *_volumes(draw),
         *_disks(draw, names),
     ]
-    kinds = [_kind(draw, most_wishes=1) for _ in range(4)]
+    kinds = [_kind(draw, most_rules=1) for _ in range(4)]
     for number in range(len(names) * draw.choice((0, 1, 2, 4))):
         before.append(_made(draw, f"r{number:03}", kinds, on=draw.choice(names)))
-    wishes = [_kind(draw, most_wishes=4) for _ in range(draw.choice((4, 8, 12)))]
-    return Story(before, [_made(draw, f"p{number:02}", wishes) for number in range(pods)])
+    kinds = [_kind(draw, most_rules=4) for _ in range(draw.choice((4, 8, 12)))]
+    return Story(before, [_made(draw, f"p{number:02}", kinds) for number in range(pods)])
 
 
 #: Pods of this class take so much more than their containers.
@@ -149,7 +149,7 @@ def _disks(draw: random.Random, nodes: list[str]) -> Iterator[Object]:
         yield csi_node(name, DRIVER, draw.choice((1, 2)))
 
 
-def _kind(draw: random.Random, most_wishes: int) -> Object:
+def _kind(draw: random.Random, most_rules: int) -> Object:
     """The words for the builder `pod` that some pods share."""
     words: Object = {
         "namespace": draw.choice(("default", "default", "shop")),
@@ -170,13 +170,13 @@ def _kind(draw: random.Random, most_wishes: int) -> Object:
         ),
     }
     if draw.random() < 0.4:
-        words["priorityClassName"] = draw.choice(("low", "high", "high") if most_wishes > 1 else ("low",))
-    for word in draw.sample(WISHES, draw.randint(0, most_wishes)):
-        words |= deepcopy(_wish(draw, word))
+        words["priorityClassName"] = draw.choice(("low", "high", "high") if most_rules > 1 else ("low",))
+    for word in draw.sample(RULES, draw.randint(0, most_rules)):
+        words |= deepcopy(_words(draw, word))
     return words
 
 
-SIMPLE_WISHES: dict[str, tuple[Object, ...]] = {
+SIMPLE_RULES: dict[str, tuple[Object, ...]] = {
     "node": (
         {"node_selector": {ZONE: "a"}},
         {"only_on": [labelled("size", "Gt", "2")]},
@@ -213,10 +213,10 @@ SIMPLE_WISHES: dict[str, tuple[Object, ...]] = {
         {"resources": {"requests": {"cpu": "1500m", "memory": "1Gi"}}},
     ),
 }
-WISHES = ("spread", "spread", "near", "apart", "likes", "dislikes", "rather", *SIMPLE_WISHES, "priority")
+RULES = ("spread", "spread", "near", "apart", "likes", "dislikes", "rather", *SIMPLE_RULES, "priority")
 
 
-def _wish(draw: random.Random, word: str) -> Object:
+def _words(draw: random.Random, word: str) -> Object:
     """What one word adds to a kind."""
     if word == "spread":
         found = [_spread(draw) for _ in range(draw.choice((1, 1, 2)))]
@@ -243,7 +243,7 @@ def _wish(draw: random.Random, word: str) -> Object:
         return {word: [weighted(draw.choice((1, 50, 100)), wanted)]}
     if word == "rather":
         return {word: [(draw.choice((1, 80)), labelled("size", "In", draw.choice("15")))]}
-    return draw.choice(SIMPLE_WISHES[word])
+    return draw.choice(SIMPLE_RULES[word])
 
 
 def _spread(draw: random.Random) -> Object:

@@ -67,10 +67,10 @@ def own_constraints(draw: st.DrawFn) -> list[Object]:
         constraints = [spread(ZONE, draw(one_of(1, 2)), app, **more)]
         if draw(st.booleans()):
             constraints.append(spread(HOST, draw(one_of(1, 2)), app))
-        wishes: Object = {"spread": constraints, "app": app, "cpu": draw(one_of("500m", "1"))}
-        wishes["only_on"] = draw(one_of(None, *[[item] for item in NODE_TERMS[:4]]))
-        wishes["tolerations"] = draw(one_of([], [{"operator": "Exists"}]))
-        pods += [pod(f"{app}-{copy}", **dict(wishes)) for copy in range(draw(st.integers(1, 5)))]
+        words: Object = {"spread": constraints, "app": app, "cpu": draw(one_of("500m", "1"))}
+        words["only_on"] = draw(one_of(None, *[[item] for item in NODE_TERMS[:4]]))
+        words["tolerations"] = draw(one_of([], [{"operator": "Exists"}]))
+        pods += [pod(f"{app}-{copy}", **dict(words)) for copy in range(draw(st.integers(1, 5)))]
     return [*machines, *draw(st.permutations(pods))]
 
 

@@ -311,7 +311,7 @@ def encoded(problem: Problem, holds: Holds = Holds.AT_THE_END) -> set[frozenset[
 def unobjectionable(
     problem: Problem, accepted: Callable[[Problem, Codes], bool] = is_faultless
 ) -> set[frozenset[tuple[tuple[int, int], int]]]:
-    """The placements without a violation, every pod on a node that its own wishes and labels allow."""
+    """The placements without a violation, every pod on a node that its own rules and labels allow."""
     framework = framework_of(problem, State(problem))
     queue = problem.queue()
     groups = [
@@ -332,7 +332,7 @@ def unobjectionable(
 
 
 def places(framework: Framework, problem: Problem, pods: list[int]) -> Iterator[tuple[int, ...]]:
-    """Every way to put alike pods on nodes that their own wishes, and the keys they spread over, allow."""
+    """Every way to put alike pods on nodes that their own rules, and the keys they spread over, allow."""
     template = problem.template(pods[0])
     mask = framework.plan(template).static.copy()
     for plugin in framework.profile.filters:

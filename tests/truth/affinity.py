@@ -121,7 +121,7 @@ class Affinity:
 
         return self._tiny.reading(first, len(names), judge)
 
-    def company_of(self, number: int, term: Object) -> tuple[Reading, bool]:
+    def peers_of(self, number: int, term: Object) -> tuple[Reading, bool]:
         """The nodes in whose domain there is a pod that a term means, and whether it means the pod itself."""
         kind = self._tiny.kinds[number]
         meant = {n for n, other in enumerate(self._tiny.kinds) if self._means(kind, term, other)}

@@ -54,7 +54,7 @@ class Moving:
         """
         self._tiny = tiny
         self._away = away
-        self._wishes = [row.excess for row in tiny.rows if soft and not row.hard]
+        self._soft_goals = [row.excess for row in tiny.rows if soft and not row.hard]
         self._soft = soft
         self._limit = limit
         self._movable = [n for n, kind in enumerate(tiny.kinds) if kind.movable and kind.running]
@@ -77,7 +77,7 @@ class Moving:
     def rank(self, state: State) -> Rank:
         """What is too much, hard, and soft if that matters."""
         hard = sum(self.excess(state))
-        return (hard, sum(wish(state) for wish in self._wishes)) if self._soft else (hard,)
+        return (hard, sum(goal(state) for goal in self._soft_goals)) if self._soft else (hard,)
 
     def next(self, state: State) -> Iterator[tuple[int, int, int, State]]:
         """Kind, source, target and what comes of it, for every single move that is allowed."""

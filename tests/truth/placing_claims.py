@@ -20,8 +20,8 @@ from tests.truth.generator import Case
 from tests.truth.oracle import Oracle
 from tests.truth.placing import Placed, Placing
 from tests.truth.soft_stages import SoftStages
-from tests.truth.standing import Standing
 from tests.truth.tiny_cluster import TinyCluster
+from tests.truth.whole_placements import WholePlacements
 
 #: So many states with the most pods are looked at for their softer stages.
 _MOST_STATES = 20_000
@@ -56,14 +56,14 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
 
 def _final_with_claims(case: Case, plan: PlacementPlan, found: Judgement) -> Iterator[Finding]:
     """A state that does not stand, and claims, against every placement of every pod."""
-    standing, started = Standing(case.objects), time.perf_counter()
+    whole, started = WholePlacements(case.objects), time.perf_counter()
     came = {step.pod: step.node for step in plan.steps if step.node}
-    if fault := standing.fault(came):
+    if fault := whole.fault(came):
         yield Finding("invalid", f"{fault}: {came}")
-    truth = standing.most_standing(_MOST_PLACEMENTS)
+    truth = whole.most_final(_MOST_PLACEMENTS)
     found.search, found.complete = time.perf_counter() - started, truth.complete
-    placed = Placed(tuple(standing.priorities), truth.value, truth.value, 0, truth.complete, truth.seen)
-    stages, values, best = _placed_stages(plan, placed, standing.value(came), 0)
+    placed = Placed(tuple(whole.priorities), truth.value, truth.value, 0, truth.complete, truth.seen)
+    stages, values, best = _placed_stages(plan, placed, whole.value(came), 0)
     for finding in compare(stages, values, best, tuple(map(str, truth.steps))):
         if truth.complete or finding.fault != "beyond":
             yield finding

@@ -78,20 +78,20 @@ class SoftStages:
         return found
 
     def _node_terms(self, kind: Kind) -> Iterator[tuple[int, Callable[[State, int], int]]]:
-        for wish in manifests.affinity(kind.pod, "nodeAffinity").get(PREFERRED) or ():
-            rule = {"nodeSelectorTerms": [wish["preference"]]}
+        for term in manifests.affinity(kind.pod, "nodeAffinity").get(PREFERRED) or ():
+            rule = {"nodeSelectorTerms": [term["preference"]]}
             pod: Object = {"spec": {"affinity": {"nodeAffinity": {manifests.REQUIRED: rule}}}}
             nodes = [manifests.chosen(pod, node) for node in self._tiny.nodes]
-            yield wish["weight"], _listed(nodes)
+            yield term["weight"], _listed(nodes)
 
     def _pod_terms(
         self, number: int, affinity: str, sign: int
     ) -> Iterator[tuple[int, Callable[[State, int], int]]]:
         kind = self._tiny.kinds[number]
-        for wish in manifests.affinity(kind.pod, affinity).get(PREFERRED) or ():
+        for term in manifests.affinity(kind.pod, affinity).get(PREFERRED) or ():
             yield (
-                sign * wish["weight"],
-                self._met(number, self._tiny.company_of(number, wish["podAffinityTerm"])),
+                sign * term["weight"],
+                self._met(number, self._tiny.peers_of(number, term["podAffinityTerm"])),
             )
 
     def _met(self, number: int, affinity_peers: tuple[Reading, bool]) -> Callable[[State, int], int]:

@@ -13,7 +13,7 @@ GPU = "example.com/gpu"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 _TOPICS = """
     taints cordons near apart ports gpu priorities budgets gone gates soft rack namespaces choice bare stuck
-    keys policies minimum expressions labels wishes tight
+    keys policies minimum expressions labels preferences tight
 """
 #: What meets most often in real clusters, all of it a little, in so many of the cases.
 _CLASSICS = "taints near apart ports soft choice policies minimum tight"
@@ -62,7 +62,7 @@ class Templates:
         unique = {(item["topologyKey"], item["whenUnsatisfiable"]): item for item in constraints}
         if unique:
             spec["topologySpreadConstraints"] = list(unique.values())
-        self._wish(spec, labels)
+        self._preference(spec, labels)
         kind: Object = {"labels": labels, "spec": spec, "namespace": "default", "owner": None}
         if self._has("namespaces"):
             kind["namespace"] = "shop"
@@ -98,16 +98,16 @@ class Templates:
         """The same in another revision: with or without its constraints, or with other room."""
         found: Object = copy.deepcopy(kind)
         spec = found["spec"]
-        match self._one("constraints", "constraints", "room", "wish", "revision"):
+        match self._one("constraints", "constraints", "room", "preference", "revision"):
             case "constraints":
                 if spec.pop("topologySpreadConstraints", None) is None:
                     spec["topologySpreadConstraints"] = [self._constraint(found["labels"])]
             case "room":
                 spec["containers"] = [self._container()]
-            case "wish":
+            case "preference":
                 spec.pop("affinity", None)
                 spec.pop("tolerations", None)
-                self._wish(spec, found["labels"])
+                self._preference(spec, found["labels"])
             case _:
                 found["labels"]["rev"] = self._one("1", "2", "3")
         if found["owner"] is not None and self._command != "scale-down" and self._one(True, True, False):
@@ -182,7 +182,7 @@ class Templates:
             )
         return found
 
-    def _wish(self, spec: Object, labels: dict[str, str]) -> None:
+    def _preference(self, spec: Object, labels: dict[str, str]) -> None:
         """Affinities, tolerations, node choices, priorities."""
         affinity: Object = {}
         if self._has("near"):
@@ -191,10 +191,10 @@ class Templates:
         if self._has("apart"):
             terms = [self._term(labels) for _ in range(self._one(1, 1, 1, 2))]
             affinity["podAntiAffinity"] = {REQUIRED: terms}
-        if self._has("wishes"):
+        if self._has("preferences"):
             kind = self._one("podAffinity", "podAntiAffinity")
-            wish = {"weight": self._one(1, 10, 100), "podAffinityTerm": self._term(labels)}
-            affinity.setdefault(kind, {})[PREFERRED] = [wish]
+            preference = {"weight": self._one(1, 10, 100), "podAffinityTerm": self._term(labels)}
+            affinity.setdefault(kind, {})[PREFERRED] = [preference]
         if self._has("choice"):
             self._choose(spec, affinity)
         if affinity:
@@ -206,7 +206,7 @@ class Templates:
 
     def _choose(self, spec: Object, affinity: Object) -> None:
         operator = self._one("In", "NotIn")
-        match self._one("selector", "selector", "zone", "name", "wish"):
+        match self._one("selector", "selector", "zone", "name", "preference"):
             case "selector":
                 spec["nodeSelector"] = {"disk": "ssd"}
             case "zone":

@@ -116,6 +116,6 @@ class TinyCluster(Digits):
         """The excess over all domains and the skew of every soft constraint of some kinds, each once."""
         return self._spread.soft_rules(batch)
 
-    def company_of(self, number: int, term: Object) -> tuple[Reading, bool]:
+    def peers_of(self, number: int, term: Object) -> tuple[Reading, bool]:
         """The nodes in whose domain there is a pod that a term means, and whether it means the pod itself."""
-        return self._affinity.company_of(number, term)
+        return self._affinity.peers_of(number, term)

@@ -5,7 +5,7 @@ import pytest
 from models import Cluster
 from planner import simulate, solve
 from tests.builders import ZONE, Object, claim, cluster, csi_node, node, pod, storage_class, volume
-from tests.truth.standing import Standing
+from tests.truth.whole_placements import WholePlacements
 
 
 def zonal(*objects: Object) -> Cluster:
@@ -64,8 +64,8 @@ def test_the_truth_notices_a_claim_in_two_places() -> None:
     volumes = [volume(f"v-{zone}", [zone]) for zone in "ab"]
     users = [user(f"p{number}", "shared") for number in range(2)]
     shared = [*nodes, storage_class("local"), claim("shared"), *volumes, *users]
-    assert not Standing(shared).fault({"default/p0": "a1", "default/p1": "a1"})
-    assert Standing(shared).fault({"default/p0": "a1", "default/p1": "b1"})
+    assert not WholePlacements(shared).fault({"default/p0": "a1", "default/p1": "a1"})
+    assert WholePlacements(shared).fault({"default/p0": "a1", "default/p1": "b1"})
 
 
 @pytest.mark.parametrize("running", [False, True])
@@ -103,8 +103,8 @@ def test_the_truth_notices_a_node_with_too_many_volumes() -> None:
         )
     ]
     found = [node("n1"), csi_node("n1", "disk", 1), *shared]
-    assert not Standing(found).fault({"default/p-v1": "n1"})
-    assert Standing(found).fault({"default/p-v1": "n1", "default/p-v2": "n1"})
+    assert not WholePlacements(found).fault({"default/p-v1": "n1"})
+    assert WholePlacements(found).fault({"default/p-v1": "n1", "default/p-v2": "n1"})
 
 
 def test_claims_that_pods_share_may_be_bound_one_by_one() -> None:

@@ -159,7 +159,7 @@ def test_what_pods_prefer_counts_where_their_profile_runs_the_plugin(
 
 
 @pytest.mark.parametrize("goal", TELLING, ids=lambda goal: goal.name)
-def test_a_wish_that_is_expressed_wrongly_is_noticed(
+def test_a_preference_that_is_expressed_wrongly_is_noticed(
     goal: type[SoftGoal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The comparison can fail: a goal that the solver has upside down is proved where it is not the best."""

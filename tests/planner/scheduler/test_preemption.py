@@ -41,10 +41,10 @@ def crowded(draw: random.Random) -> Iterator[Object]:
     for name in names:
         for _ in range(draw.choice((0, 3, 4, 4))):
             yield _running(draw, f"r{next(numbers):04}", name, kinds)
-    wishes = [_wish(draw, kinds) for _ in range(draw.randint(1, 4))]
+    pending = [_words(draw, kinds) for _ in range(draw.randint(1, 4))]
     for number in range(draw.randint(1, 30)):
         promised = {"nominated": draw.choice(names)} if draw.random() < 0.2 else {}
-        yield pod(f"p{number:02}", **deepcopy(draw.choice(wishes)), **promised)
+        yield pod(f"p{number:02}", **deepcopy(draw.choice(pending)), **promised)
 
 
 def lopsided(draw: random.Random) -> Iterator[Object]:
@@ -87,7 +87,7 @@ def _running(draw: random.Random, name: str, on: str, kinds: int) -> Object:
     )
 
 
-def _wish(draw: random.Random, kinds: int) -> Object:
+def _words(draw: random.Random, kinds: int) -> Object:
     """What some of the pending pods ask for."""
     words: Object = {
         "app": draw.choice(APPS),

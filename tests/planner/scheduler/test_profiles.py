@@ -128,7 +128,7 @@ def test_scores_count_as_configured(plugins: Object, weights: dict[str, int]) ->
     image = "example.com/app:v1"
     zones[1]["status"]["images"] = [{"names": [image], "sizeBytes": 2 * 1000 * 2**20}]
     there = [pod("web", "n1", app="web", cpu="32"), pod("db", "n2", app="db", memory="1m")]
-    wishes = pod(
+    asking = pod(
         "p",
         likes=[weighted(1, term(ZONE, "db"))],
         labels={"app": "web"},
@@ -143,8 +143,8 @@ def test_scores_count_as_configured(plugins: Object, weights: dict[str, int]) ->
         ],
     )
     like = {"weight": 1, "preference": labelled(ZONE, "In", "b")}
-    wishes["spec"]["affinity"]["nodeAffinity"] = {"preferredDuringSchedulingIgnoredDuringExecution": [like]}
-    found = decide(*zones, *there, wishes, scheduler(profile(plugins=plugins)))
+    asking["spec"]["affinity"]["nodeAffinity"] = {"preferredDuringSchedulingIgnoredDuringExecution": [like]}
+    found = decide(*zones, *there, asking, scheduler(profile(plugins=plugins)))
     scores, totals = found.scores or {}, found.totals or {}
     nearly_full = {"NodeResourcesFit", "NodeResourcesBalancedAllocation"}
     assert set(scores) == set(weights)

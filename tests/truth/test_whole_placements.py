@@ -10,7 +10,7 @@ from planner.documents.plan import PlacementPlan
 from planner.problem.problem import Problem
 from tests import seeds
 from tests.truth import contested
-from tests.truth.standing import Most, Standing
+from tests.truth.whole_placements import Most, WholePlacements
 
 #: More states than tiny clusters have.
 _LIMIT = 40_000
@@ -20,7 +20,7 @@ def test_verdicts_on_random_placements() -> None:
     """A state stands exactly where no filter refuses a pod that came, whatever order led there."""
     for seed in seeds.seeds(150):
         objects = contested.draw(seed)
-        truth, problem = Standing(objects), Problem(Cluster.from_objects(objects))
+        truth, problem = WholePlacements(objects), Problem(Cluster.from_objects(objects))
         for came in _placements(truth, Random(seed)):
             node_of = problem.node_of.copy()
             for pod, node in came.items():
@@ -29,7 +29,7 @@ def test_verdicts_on_random_placements() -> None:
             assert stands(problem, node_of) == (not fault), f"seed {seed}: {came}: {fault}"
 
 
-def _placements(truth: Standing, chance: Random) -> Iterator[dict[str, str]]:
+def _placements(truth: WholePlacements, chance: Random) -> Iterator[dict[str, str]]:
     """Some pods, each on a node that accepts it beside those that run: the planner places none elsewhere."""
     open_to = {
         key: [node for node in truth.nodes if not truth.refusal(key, node, truth.start, final=True)]
@@ -45,7 +45,7 @@ def test_final_states_and_sequences_of_random_clusters() -> None:
     """No plan does what a filter refuses, verdicts are right, and no more is possible than is proved."""
     for seed in seeds.seeds(40):
         objects = contested.draw(seed)
-        truth, cluster = Standing(objects), Cluster.from_objects(objects)
+        truth, cluster = WholePlacements(objects), Cluster.from_objects(objects)
         plan = solve(cluster, final_state=True)
         came = _steps(plan)
         assert not truth.fault(dict(came)), f"seed {seed}, final state: {came}: {truth.fault(dict(came))}"
@@ -53,7 +53,7 @@ def test_final_states_and_sequences_of_random_clusters() -> None:
         assert plan.verdicts.sequence == (not truth.replay(came)), (
             f"seed {seed}: {came}: {truth.replay(came)}"
         )
-        _assert_best(plan, truth, truth.most_standing(_LIMIT), f"seed {seed}, final state")
+        _assert_best(plan, truth, truth.most_final(_LIMIT), f"seed {seed}, final state")
         plan = solve(cluster)
         steps = _steps(plan)
         assert not truth.replay(steps), f"seed {seed}: {steps}: {truth.replay(steps)}"
@@ -66,7 +66,7 @@ def _steps(plan: PlacementPlan) -> list[tuple[str, str]]:
     return [(step.pod, step.node) for step in plan.steps if step.node is not None]
 
 
-def _assert_best(plan: PlacementPlan, truth: Standing, most: Most, place: str) -> None:
+def _assert_best(plan: PlacementPlan, truth: WholePlacements, most: Most, place: str) -> None:
     have = truth.value(step.pod for step in plan.steps)
     assert have <= most.value or not most.complete, (
         f"{place}: {have}, and no more than {most.value} is possible"

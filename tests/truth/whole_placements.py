@@ -1,8 +1,8 @@
-"""States that stand, and orders of binds: the most pods of either, with every way gone through.
+"""Final states that hold, and orders of binds: the most pods of either, with every way gone through.
 
-A state stands when each pod that came, taken away, would be let in once more where it was, when the claims
-that wait can all have volumes of their own, when no node attaches more than it can, or than before, and when
-no anti-affinity of pods that ran before is broken that was kept.
+A final state holds when each pod that came, taken away, would be let in once more where it was, when the
+claims that wait can all have volumes of their own, when no node attaches more than it can, or than before,
+and when no anti-affinity of pods that ran before is broken that was kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tests.truth import manifests
 from tests.truth.claimed_volumes import Bindings, of
-from tests.truth.turns import Places, Turns, Value
+from tests.truth.manifest_filters import ManifestFilters, Places, Value
 
 Steps = tuple[tuple[str, str], ...]
 #: Filters that may accept what they refused when other pods have come.
@@ -29,11 +29,11 @@ class Most:
     seen: int = 0
 
 
-class Standing(Turns):
+class WholePlacements(ManifestFilters):
     """A cluster, asked about whole placements."""
 
     def fault(self, came: Places) -> str:
-        """Why a state does not stand in which these pods came to these nodes; empty where it does."""
+        """Why a final state does not hold in which these pods came to these nodes; empty where it does."""
         places = {**self.start, **came}
         for key, node in came.items():
             if found := self.refusal(key, node, places, final=True):
@@ -67,7 +67,7 @@ class Standing(Turns):
                 if any(now and not then for then, now in zip(before, after, strict=True)):
                     yield f"{key} is beside what it excludes"
 
-    def most_standing(self, limit: int) -> Most:
+    def most_final(self, limit: int) -> Most:
         """The most pods of a state that stands; what more pods only make worse is not gone on with."""
         best = Most(self.value(()))
         self._place(sorted(self.waiting, key=lambda key: -self.priority(key)), {}, best, limit)

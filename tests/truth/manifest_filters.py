@@ -18,11 +18,11 @@ Places = Mapping[str, str]
 Value = tuple[int, ...]
 _DEFAULT = "default-scheduler"
 _MOST_RESERVATIONS = 256
-#: What a node has, whichever of these a profile leaves out, when a state is judged that is to stand.
+#: What a node has, whichever of these a profile leaves out, when a final state is judged.
 _OF_NODES = frozenset({"NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding"})
 
 
-class Turns:
+class ManifestFilters:
     """A cluster, asked about one pod after the other."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
