@@ -26,7 +26,7 @@ _NOW_AND_THEN = 64
 
 def are_few(pending: Pending, effort: SequenceEffort) -> bool:
     """Whether it is worth while to go through all sequences."""
-    choices = math.prod(len(pods) + 1 for nodes in pending.running.values() for pods in nodes.values())
+    choices = math.prod(len(pods) + 1 for pods in pending.running.values())
     return (
         sum(pending.wanted.values()) <= effort.pods
         and pending.problem.nodes.size <= effort.nodes
@@ -110,13 +110,7 @@ class EverySequence:
     @cached_property
     def _current(self) -> Counter[Step]:
         """The running pods that may be evicted."""
-        return Counter(
-            {
-                (number, node): len(pods)
-                for number, nodes in self._pending.running.items()
-                for node, pods in nodes.items()
-            }
-        )
+        return Counter({step: len(pods) for step, pods in self._pending.running.items()})
 
     def _evictions(self) -> Iterator[Counter[Step]]:
         """Every choice of pods to evict within the budgets, the smallest first."""

@@ -55,10 +55,11 @@ class Pending:
         self.scheduler = Scheduler(problem, preemption=False)
         self.running = self._read_running()
         self.pods = self._read_pods()
-        self.wanted = {
-            number: len(pods) + sum(map(len, self.running.get(number, {}).values()))
-            for number, pods in self.pods.items()
-        }
+        #: The pods of every template: those that are pending, then those that run.
+        self.every = {number: [*pods] for number, pods in self.pods.items()}
+        for (number, _), running in self.running.items():
+            self.every[number] += running
+        self.wanted = {number: len(pods) for number, pods in self.every.items()}
         self.priorities = sorted({self.priority(number) for number in self.pods}, reverse=True)
 
     def _read_movable(self) -> list[int]:
@@ -84,12 +85,12 @@ class Pending:
         self.budgets = [*budgets.limits(found), *self.controllers.limits(found), *ordered]
         return found
 
-    def _read_running(self) -> dict[int, dict[int, list[int]]]:
-        """For every template the nodes with pods of it that may be evicted; the first to go stands first."""
-        running: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    def _read_running(self) -> dict[Step, list[int]]:
+        """The pods of each template on each node that may be evicted; the first to go stands first."""
+        running: dict[Step, list[int]] = defaultdict(list)
         for pod in sorted(self._movable, key=lambda pod: (self.problem.pods[pod].deletion_cost, pod)):
-            running[int(self.problem.template_of[pod])][int(self.problem.node_of[pod])].append(pod)
-        return {number: dict(nodes) for number, nodes in sorted(running.items())}
+            running[int(self.problem.template_of[pod]), int(self.problem.node_of[pod])].append(pod)
+        return dict(sorted(running.items(), key=lambda item: item[0][0]))
 
     def _read_pods(self) -> dict[int, list[int]]:
         """The pending pods of every template to be placed; the first to be taken stands last."""
@@ -97,7 +98,7 @@ class Pending:
         for pod in reversed(self.scheduler.queue):
             if not self.problem.held_back(pod):
                 pods[int(self.problem.template_of[pod])].append(pod)
-        for number in self.running:
+        for number, _ in self.running:
             pods.setdefault(number, [])
         return dict(pods)
 
@@ -113,11 +114,9 @@ class Pending:
 
     def running_counts(self) -> dict[int, Ints]:
         """For every template how many pods that may be evicted each node has."""
-        found = {}
-        for number, nodes in self.running.items():
-            found[number] = np.zeros(self.problem.nodes.size, np.int64)
-            for node, pods in nodes.items():
-                found[number][node] = len(pods)
+        found = {number: np.zeros(self.problem.nodes.size, np.int64) for number, _ in self.running}
+        for (number, node), pods in self.running.items():
+            found[number][node] = len(pods)
         return found
 
     def template(self, number: int) -> Template:

@@ -164,10 +164,8 @@ class Positions:
 
     def _pods(self, rank: int, pods: int) -> list[int]:
         """So many pods of a template without a node; which does not matter."""
-        number = self.templates[rank]
-        running = self._pending.running.get(number, {}).values()
-        pool = (*self._pending.pods[number], *(pod for found in running for pod in found))
-        return [pod for pod in pool if self._state.node_of[pod] < 0][:pods]
+        every = self._pending.every[self.templates[rank]]
+        return [pod for pod in every if self._state.node_of[pod] < 0][:pods]
 
     def leave(self) -> None:
         """Take all pods of the batch off their nodes."""

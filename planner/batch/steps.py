@@ -57,12 +57,7 @@ class ActionOrder:
     def after(self, evictions: Mapping[Step, int], steps: Sequence[Step]) -> ActionSequence:
         """A known order of binds that follow some evictions, each of them put off where it can be."""
         running = self._pending.running
-        staying = {
-            (number, node): len(pods) - evictions.get((number, node), 0)
-            for number, nodes in running.items()
-            for node, pods in nodes.items()
-        }
-        going = self._going(staying)
+        going = self._going({step: len(pods) - evictions.get(step, 0) for step, pods in running.items()})
         late = self._put_off(steps, going)
         if _is_as_planned(late, steps, going):
             return ActionSequence(late, evicts_first=True)
@@ -93,8 +88,7 @@ class ActionOrder:
         """The pods to be evicted and where they run; of pods alike on a node, the cheapest."""
         return {
             pod: node
-            for number, nodes in self._pending.running.items()
-            for node, pods in nodes.items()
+            for (number, node), pods in self._pending.running.items()
             for pod in pods[: len(pods) - staying.get((number, node), 0)]
         }
 
@@ -197,11 +191,5 @@ def arrangement_of(actions: Sequence[Action], pending: Pending) -> Arrangement:
     gone = {action.pod for action in actions if action.node is None}
     template_of = pending.problem.template_of
     coming = Counter((int(template_of[a.pod]), a.node) for a in actions if a.node is not None)
-    staying = Counter(
-        (number, node)
-        for number, nodes in pending.running.items()
-        for node, pods in nodes.items()
-        for pod in pods
-        if pod not in gone
-    )
+    staying = Counter(step for step, pods in pending.running.items() for pod in pods if pod not in gone)
     return Arrangement(coming, staying)

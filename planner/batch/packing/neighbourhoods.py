@@ -86,14 +86,8 @@ class Neighbourhoods:
         """Bind what is elsewhere, and return the mark before it."""
         state = self._pending.state
         mark = state.mark()
-        pods = {
-            number: iter((*self._pending.pods[number], *(p for n in self._nodes_of(number) for p in n)))
-            for number in {number for number, _ in placement}
-        }
+        pods = {number: iter(every) for number, every in self._pending.every.items()}
         for (number, node), count in placement.items():
             for _ in range(count):
                 state.bind(next(pods[number]), node)
         return mark
-
-    def _nodes_of(self, number: int) -> Collection[list[int]]:
-        return self._pending.running.get(number, {}).values()

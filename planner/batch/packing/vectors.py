@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -69,33 +69,30 @@ class Vectors(Units):
 
     def _closed(self, amounts: Floats, free: Floats) -> Mask:
         load = np.zeros_like(free)
-        for position, number in enumerate(self._templates):
-            for node, pods in self._pending.running.get(number, {}).items():
-                load[node] += amounts[position] * len(pods)
+        position_of = {number: position for position, number in enumerate(self._templates)}
+        for (number, node), pods in self._pending.running.items():
+            load[node] += amounts[position_of[number]] * len(pods)
         closed: Mask = np.any(load > free, axis=1)
         return closed
 
     def _units(self) -> tuple[Codes, Codes]:
         """The template, by position, and the current node of every pod that takes part."""
+        there: dict[int, list[int]] = defaultdict(list)
+        for (number, node), pods in self._pending.running.items():
+            if not self.closed[node]:
+                there[number] += [node] * len(pods)
         of, current = [], []
         for position, number in enumerate(self._templates):
-            there = [
-                node
-                for node, pods in self._pending.running.get(number, {}).items()
-                for _ in pods
-                if not self.closed[node]
-            ]
-            pods = [*there, *[-1] * len(self._pending.pods[number])]
-            of += [position] * len(pods)
-            current += pods
+            nodes = [*there[number], *[-1] * len(self._pending.pods[number])]
+            of += [position] * len(nodes)
+            current += nodes
         return np.array(of, np.intp), np.array(current, np.intp)
 
     def _aside(self) -> dict[int, int]:
         """For every priority how many pods run on closed nodes, where they stay out of all this."""
         found = dict.fromkeys(self._pending.priorities, 0)
-        for number in self._templates:
-            for node, pods in self._pending.running.get(number, {}).items():
-                found[self._pending.priority(number)] += len(pods) if self.closed[node] else 0
+        for (number, node), pods in self._pending.running.items():
+            found[self._pending.priority(number)] += len(pods) if self.closed[node] else 0
         return found
 
     def _allowed(self) -> Mask:
@@ -111,12 +108,11 @@ class Vectors(Units):
         for position, node in zip(self.of.tolist(), at.tolist(), strict=True):
             if node < self.nodes:
                 coming[self._templates[position], node] += 1
-        for number, nodes in self._pending.running.items():
-            for node, pods in nodes.items():
-                key = (number, node)
-                staying[key] = len(pods) if self.closed[node] else min(coming[key], len(pods))
-                if not self.closed[node]:
-                    coming[key] -= staying[key]
+        for step, pods in self._pending.running.items():
+            is_closed = self.closed[step[1]]
+            staying[step] = len(pods) if is_closed else min(coming[step], len(pods))
+            if not is_closed:
+                coming[step] -= staying[step]
         return Arrangement(+coming, +staying)
 
     def places(self, arrangement: Arrangement) -> Codes:

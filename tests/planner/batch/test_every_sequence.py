@@ -84,9 +84,7 @@ def truth(found: Cluster) -> tuple[int, ...]:
     """The most pods per priority and the fewest evictions for them, as a negative number; without models."""
     pending = Pending(Problem(found), moves=True)
     search = EverySequence(pending, Meter.of(60.0), HardExcessLimit(pending).is_no_worse)
-    running = Counter(
-        {(t, n): len(pods) for t, nodes in pending.running.items() for n, pods in nodes.items()}
-    )
+    running = Counter({step: len(pods) for step, pods in pending.running.items()})
     all_pods = pending.placed({(t, 0): n for t, n in pending.wanted.items()})
     assert search.run(pending.placed(running), all_pods)
     if search.best is None:

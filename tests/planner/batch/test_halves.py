@@ -145,7 +145,7 @@ def test_pods_that_run_where_a_rule_is_broken_may_stay(family: str) -> None:
     """The snapshot itself is a solution, and an incoming pod does not join them."""
     pending = Pending(Problem(cluster(*BROKEN[family])), moves=True)
     (number,) = pending.wanted
-    current_nodes = Counter({(number, 0): len(pending.running[number][0])})
+    current_nodes = Counter({(number, 0): len(pending.running[number, 0])})
     assert admits(exact_model(pending), current_nodes, Counter())
     assert admits(exact_model(pending), current_nodes, Counter({(number, 1): 1}))
     assert not admits(exact_model(pending), current_nodes, Counter({(number, 0): 1}))
