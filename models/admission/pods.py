@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from models.objects.affinity import Affinity, PodAffinity, PodAffinityTerm, Toleration
 from models.objects.pod import Pod, PodSpec
-from models.objects.selectors import LabelSelector, LabelSelectorRequirement
 from models.objects.workload import PriorityClass
 from models.snapshot import Snapshot
 
@@ -112,14 +111,5 @@ def _merge_term(term: PodAffinityTerm, labels: Mapping[str, str]) -> PodAffinity
     selector = term.label_selector
     if selector is None:
         return term
-    added = tuple(
-        LabelSelectorRequirement(key=key, operator=operator, values=(labels[key],))
-        for operator, keys in (("In", term.match_label_keys), ("NotIn", term.mismatch_label_keys))
-        for key in keys
-        if key in labels
-    )
-    expressions = selector.match_expressions + tuple(
-        item for item in added if item not in selector.match_expressions
-    )
-    merged = LabelSelector(match_labels=selector.match_labels, match_expressions=expressions)
+    merged = selector.with_own_labels(labels, term.match_label_keys, term.mismatch_label_keys)
     return term.model_copy(update={"label_selector": merged})

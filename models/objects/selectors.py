@@ -1,7 +1,7 @@
 """Label selectors and node selector terms, and what they match."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Literal, Self
 
@@ -66,6 +66,26 @@ class LabelSelector(KubeModel):
             (item.key, item.operator, tuple(sorted(set(item.values)))) for item in self.match_expressions
         }
         return tuple(sorted(plain | spelled))
+
+    def with_own_labels(
+        self, labels: Mapping[str, str], same: Iterable[str], other: Iterable[str] = ()
+    ) -> "LabelSelector":
+        """Narrowed to objects with the same values as these labels under some keys, not under others.
+
+        That is what `matchLabelKeys` and `mismatchLabelKeys` ask for; keys without a label count for nothing.
+        """
+        asked = (
+            LabelSelectorRequirement(key=key, operator=operator, values=(labels[key],))
+            for operator, keys in (("In", same), ("NotIn", other))
+            for key in keys
+            if key in labels
+        )
+        more = tuple(item for item in asked if item not in self.match_expressions)
+        if not more:
+            return self
+        return LabelSelector(
+            match_labels=self.match_labels, match_expressions=(*self.match_expressions, *more)
+        )
 
 
 class NodeSelectorRequirement(KubeModel):

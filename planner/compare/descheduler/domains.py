@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from models.objects.affinity import TopologySpreadConstraint
-from models.objects.selectors import LabelSelector, LabelSelectorRequirement
 from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
@@ -46,7 +44,10 @@ def _of(problem: Problem, template: Template, kinds: Collection[str], ready: Mas
     for asked in template.pod.spec.topology_spread_constraints:
         if asked.when_unsatisfiable not in kinds:
             continue
-        selection = Selection(frozenset((template.namespace,)), _selector(asked, template))
+        selector = asked.label_selector
+        if selector is not None:
+            selector = selector.with_own_labels(template.labels, asked.match_label_keys)
+        selection = Selection(frozenset((template.namespace,)), selector)
         eligible, policies = ready, []
         if asked.node_affinity_policy == "Honor":
             eligible = eligible & problem.eligibility.by_affinity(template)
@@ -56,21 +57,6 @@ def _of(problem: Problem, template: Template, kinds: Collection[str], ready: Mas
             policies.append(("taints", template.tolerations))
         identity = (template.namespace, asked.max_skew, asked.topology_key, selection.identity, *policies)
         yield Constraint(identity, asked.max_skew, asked.topology_key, selection, eligible)
-
-
-def _selector(asked: TopologySpreadConstraint, template: Template) -> LabelSelector | None:
-    """The selector together with the pod's own values of matchLabelKeys."""
-    selector, labels = asked.label_selector, template.labels
-    if selector is None:
-        return None
-    own = tuple(
-        LabelSelectorRequirement(key=key, operator="In", values=(labels[key],))
-        for key in asked.match_label_keys
-        if key in labels
-    )
-    return LabelSelector(
-        match_labels=selector.match_labels, match_expressions=(*selector.match_expressions, *own)
-    )
 
 
 def domains(problem: Problem, constraint: Constraint, node_of: Codes, taken: Mask) -> dict[int, list[int]]:

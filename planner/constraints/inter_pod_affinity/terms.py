@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from models.objects.affinity import PodAffinity, PodAffinityTerm
-from models.objects.selectors import LabelSelector, LabelSelectorRequirement
+from models.objects.selectors import LabelSelector
 from planner.problem.problem import Problem
 from planner.problem.selection import Selection, SelectionIndex
 from planner.problem.templates import Template
@@ -69,7 +69,10 @@ class Reader:
             namespaces = self._namespaces(term.namespaces, term.namespace_selector)
         elif not namespaces:
             namespaces = frozenset((template.namespace,))
-        return Term(Selection(namespaces, _with_own_labels(term, template.labels)), term.topology_key)
+        selector, keys = term.label_selector, (term.match_label_keys, term.mismatch_label_keys)
+        if selector is not None:
+            selector = selector.with_own_labels(template.labels, *keys)
+        return Term(Selection(namespaces, selector), term.topology_key)
 
     def _namespaces(self, named: Iterable[str], selector: LabelSelector) -> frozenset[str] | None:
         if selector.empty:
@@ -102,17 +105,3 @@ class TermOwners:
         for item in self._index.matching(template):
             term, weight = item
             yield state.tally((*self._name, item), partial(self._members.__getitem__, item)), term.key, weight
-
-
-def _with_own_labels(term: PodAffinityTerm, labels: Mapping[str, str]) -> LabelSelector | None:
-    """The selector with the pod's own values of (mis)matchLabelKeys, as the API server merges them."""
-    selector = term.label_selector
-    if selector is None or not (term.match_label_keys or term.mismatch_label_keys):
-        return selector
-    same = [key for key in term.match_label_keys if key in labels]
-    other = [key for key in term.mismatch_label_keys if key in labels]
-    more = [LabelSelectorRequirement(key=key, operator="In", values=(labels[key],)) for key in same]
-    more += [LabelSelectorRequirement(key=key, operator="NotIn", values=(labels[key],)) for key in other]
-    return LabelSelector(
-        match_labels=selector.match_labels, match_expressions=(*selector.match_expressions, *more)
-    )
