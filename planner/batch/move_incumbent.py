@@ -14,6 +14,7 @@ from planner.batch.pending import Pending
 from planner.batch.steps import Action, ActionOrder, ActionSequence, arrangement_of
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
+from planner.proof.clock import report_best
 from planner.proof.meter import Meter
 
 #: Pods of every priority, the highest first.
@@ -36,7 +37,6 @@ class MoveIncumbent:
     ) -> None:
         """`actions` are the plan to beat, which moves nothing."""
         self._pending = pending
-        self._meter = meter
         self._watch = watch
         self._sequencer = ActionOrder(pending, meter)
         self._excess_limit = HardExcessLimit(pending)
@@ -137,7 +137,7 @@ class MoveIncumbent:
         if self._watch is not None:
             self._watch(placed, most)
         least = f", at least {self.least_moves}" if placed == most else ""
-        self._meter.have(f"{placed} pods in place, at most {most}; {self.moves()} moves{least}")
+        report_best(f"{placed} pods in place, at most {most}; {self.moves()} moves{least}")
 
     def moved(self) -> Moved:
         """The best plan with all that is known about it."""

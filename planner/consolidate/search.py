@@ -61,6 +61,7 @@ from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.problem.nodes import Codes, Mask
 from planner.proof import consolidation_effort as effort
+from planner.proof.clock import report_best
 from planner.proof.meter import Meter
 
 
@@ -266,7 +267,7 @@ class ConsolidationSearch:
                 self._set(best)
                 continue
             if self._key(layout)[0] < self._key(best)[0]:
-                self._meter.have(f"cost {self._key(layout)[0]}, at least {least_cost}")
+                report_best(f"cost {self._key(layout)[0]}, at least {least_cost}")
                 cheapest = layout
             best = layout
         return cheapest

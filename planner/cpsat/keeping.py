@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.cpsat.kept import COST, LOAD, MOVES, Keepable, KeptRequirements, KeptSolution, Site
+from planner.cpsat.kept import COST, LOAD, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.cpsat.lexicographic import StageGoal, reach
 from planner.cpsat.linear import LinearModel
-from planner.cpsat.model import BatchModel, EncodedRule
+from planner.cpsat.model import BatchModel, EncodedRule, values_of
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch
 from planner.problem.nodes import Ints
@@ -185,8 +185,7 @@ class KeepModel:
 
     def moves(self) -> Any:
         """The running pods of the batch that leave their node."""
-        running = sum(int(counts.sum()) for counts in self._counts.batch.running.values())
-        return running - cp_model.LinearExpr.sum([variable for *_, variable in self._counts.staying()])
+        return self._model.moves(0.0).expression
 
     def hint(self, kept: KeptSolution) -> None:
         """Start from a solution."""
@@ -208,8 +207,8 @@ class KeepModel:
 
         for found in reach(self._cp, goals, solve):
             kept = KeptSolution(
-                _values(found.solver, self._counts.coming()),
-                _values(found.solver, self._counts.staying()),
+                values_of(found.solver, self._counts.coming()),
+                values_of(found.solver, self._counts.staying()),
                 {cell: found.solver.value(variable) for cell, variable in self._keep.items()},
                 {**(kept.values if kept else {}), found.name: found.value},
                 {**(kept.bounds if kept else {}), found.name: found.bound},
@@ -252,9 +251,3 @@ class KeepModel:
 @dataclass(frozen=True, slots=True)
 class _Goal(StageGoal):
     work: float = 0.0
-
-
-def _values(
-    solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]
-) -> dict[Site, int]:
-    return {(t, cell): n for t, cell, variable in variables if (n := solver.value(variable))}

@@ -211,8 +211,8 @@ class BatchModel:
 
     def _read(self, reached: Reached, before: FoundCounts | None) -> FoundCounts:
         return FoundCounts(
-            [_values(reached.solver, phase.coming()) for phase in self._phases],
-            _values(reached.solver, self._phases[0].staying()),
+            [values_of(reached.solver, phase.coming()) for phase in self._phases],
+            values_of(reached.solver, self._phases[0].staying()),
             {**(before.values if before else {}), reached.name: reached.value},
             {**(before.bounds if before else {}), reached.name: reached.bound},
         )
@@ -242,7 +242,8 @@ def _asked(profiles: Iterable[Carried]) -> dict[str, set[int]]:
     return found
 
 
-def _values(
+def values_of(
     solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]
 ) -> dict[tuple[int, int], int]:
+    """The number of each template and cell that is not 0."""
     return {(t, cell): count for t, cell, variable in variables if (count := solver.value(variable))}

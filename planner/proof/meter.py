@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from planner.proof.clock import Clock, looking_for, report_best
+from planner.proof.clock import Clock, looking_for
 from planner.proof.effort import STANDARD, WORK_PER_SECOND, Effort
 
 _T = TypeVar("_T")
@@ -92,10 +92,6 @@ class Meter:
         """Set what is looked for from now on."""
         self._top()._looking = what
         looking_for(what)
-
-    def have(self, best: str) -> None:
-        """Report the best answer so far, and the bound that no answer exceeds, to the progress observer."""
-        report_best(best)
 
     def seconds(self) -> float:
         """The seconds until the clock ends the search: for the solver, which has to know beforehand."""

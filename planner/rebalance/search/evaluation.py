@@ -20,6 +20,7 @@ from planner.moves.movable import Limit, LimitUse, Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import move_effort as effort
 from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge
+from planner.proof.clock import report_best
 from planner.proof.meter import Meter
 
 Values = Mapping[str, int]
@@ -181,7 +182,7 @@ class Evaluator:
     def tell(self, found: Found) -> None:
         """Report the best result so far, and its bound, as progress."""
         values, floor = found[1], self.floor
-        self.meter.have(
+        report_best(
             f"{values['moves']} moves leave {values['hardExcess']} pods too many; "
             f"at least {floor['moves']} moves and {floor['hardExcess']} pods"
         )

@@ -9,6 +9,7 @@ from models import Cluster
 from models.snapshot import Snapshot
 from planner.audit.spread_counts import SpreadCounts
 from planner.audit.worse import WorkloadConstraint, summed, surpluses_of
+from planner.documents.words import counted
 from planner.simulation.rollout.draw import Ended, begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
@@ -60,10 +61,9 @@ class Before:
             after = [summed(surpluses_of(counts))[whose] for counts in ends]
             if 0 < max(after) <= before:
                 namespace, workload, key = whose
-                pods = "1 pod" if before == 1 else f"{before} pods"
                 yield (
-                    f"{workload} of {namespace}: its DoNotSchedule constraint over {key} had {pods} too many "
-                    "before, and no run ends with more"
+                    f"{workload} of {namespace}: its DoNotSchedule constraint over {key} had "
+                    f"{counted(before, 'pod')} too many before, and no run ends with more"
                 )
 
 
