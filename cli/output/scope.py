@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,11 +15,10 @@ from planner.audit.spread_counts import spelled
 from planner.documents.plan import (
     CheckReport,
     ConstraintReport,
-    Decision,
-    PendingReason,
     Simulation,
     SpreadChange,
 )
+from planner.documents.reasons import pending_by_reason
 from planner.documents.survival import LostPending, Survival, WorkloadLoss
 from planner.whatif.named import suggestion, workload_named
 
@@ -102,7 +100,7 @@ class Scope:
         decisions = tuple(decision for decision in document.decisions if decision.pod in pods)
         spread = tuple(row for row in document.spread if shown(row))
         return document.model_copy(
-            update={"decisions": decisions, "spread": spread, "pending": tuple(_pending(decisions))}
+            update={"decisions": decisions, "spread": spread, "pending": pending_by_reason(decisions)}
         )
 
     def of_check(self, document: CheckReport, cluster: Cluster) -> CheckReport:
@@ -175,11 +173,3 @@ def _labels_by_namespace(cluster: Cluster) -> dict[str, list[Mapping[str, str]]]
         here = found.setdefault(workload.namespace, [])
         here += [workload.spec.template.metadata.labels] if workload.spec.template else []
     return found
-
-
-def _pending(decisions: Sequence[Decision]) -> Iterator[PendingReason]:
-    """The verdicts of the pods that stayed pending, the most frequent first."""
-    left = [decision for decision in decisions if decision.node is None]
-    examples = {decision.message: decision.pod for decision in reversed(left)}
-    for message, pods in Counter(decision.message for decision in left).most_common():
-        yield PendingReason(message=message, pods=pods, example=examples[message])

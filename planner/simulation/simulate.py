@@ -13,6 +13,7 @@ from planner.audit import spread_counts
 from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.findings import change_of
 from planner.documents import plan
+from planner.documents.reasons import pending_by_reason
 from planner.documents.rollout import AppliedSimulation
 from planner.documents.words import counted
 from planner.problem.problem import Problem
@@ -64,7 +65,7 @@ def simulate(
     return plan.Simulation(
         decisions=tuple(decisions),
         spread=tuple(change_of(spread_before[found.identity], found) for found in after),
-        pending=tuple(_pending(decisions)),
+        pending=pending_by_reason(decisions),
         contradicted=contradicted,
         kubernetes=problem.kubernetes.document,
         notes=(
@@ -123,14 +124,6 @@ def _explained(problem: Problem, known: DecisionDetails) -> dict[str, object]:
     }
     totals = {name: sum(score[name] for score in scores.values()) for name, _ in feasible} if scores else {}
     return {"rejected": rejected, "scores": scores, "totals": totals}
-
-
-def _pending(decisions: list[plan.Decision]) -> Iterator[plan.PendingReason]:
-    """The verdicts of the pods that stayed pending, the most frequent first."""
-    left = [decision for decision in decisions if decision.node is None]
-    examples = {decision.message: decision.pod for decision in reversed(left)}
-    for message, pods in Counter(decision.message for decision in left).most_common():
-        yield plan.PendingReason(message=message, pods=pods, example=examples[message])
 
 
 def remarks(problem: Problem) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from planner.audit.worse import surpluses_of, worse_constraints
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
+from planner.documents.reasons import reasons_of
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
@@ -372,6 +373,4 @@ def _pending(
     """Why pods are left without a node, or are not even created, the most frequent reason first."""
     lines = {pod: simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages}
     lines |= refused
-    examples = {lines[pod]: problem.pods[pod].key for pod in reversed(lines)}
-    for message, pods in Counter(lines.values()).most_common():
-        yield PendingReason(message=message, pods=pods, example=examples[message])
+    return reasons_of([(problem.pods[pod].key, line) for pod, line in lines.items()])
