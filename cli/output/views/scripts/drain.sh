@@ -14,7 +14,6 @@ goes() { printf 'G|%s|%s|%s|%s|%s\n' "$WAVE" "$@"; }
 owner() { printf 'O|%s|%s|%s|%s|%s\n' "$WAVE" "$@"; }
 returns() { printf 'R|%s|%s\n' "$@"; }
 
-rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
 nodes_of_wave() { rows D | sed -n "s/^$1|//p"; }
 
 # Every node that is to be drained: N|NAME|UID|CORDONED|MARK|BY WHICH SCRIPT
@@ -60,13 +59,8 @@ read_pods() {
     line="$line|{.metadata.annotations.kubernetes\\.io/config\\.mirror}|{.status.phase}|$GRACE_FIELDS"
     read=''
     for node; do
-        found=$(k get pods --all-namespaces --field-selector="spec.nodeName=$node" \
-            -o "jsonpath={range .items[*]}P|$line{'\n'}{end}" 2>&1) || {
-            TROUBLE=$(one_line "$found")
-            return 1
-        }
-        read="$read$found
-"
+        read_more pods --all-namespaces --field-selector="spec.nodeName=$node" \
+            -o "jsonpath={range .items[*]}P|$line{'\n'}{end}" || return 1
     done
     PODS=$read TROUBLE=''
 }
@@ -141,16 +135,6 @@ read_ready() {
     line="$line|{.metadata.name}|{.spec.nodeName}"
     read_more pods -n "$1" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
         -o "jsonpath={range .items[*]}P|$1|$line{'\n'}{end}"
-}
-
-# Adds to what was read.
-read_more() {
-    more=$(k get "$@" 2>&1) || {
-        TROUBLE=$(one_line "$more")
-        return 1
-    }
-    read="$read$more
-"
 }
 
 # Cordons a node, and says so on it first, in one change.

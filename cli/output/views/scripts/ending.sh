@@ -17,13 +17,8 @@ read_ending() {
     line="{.metadata.name}|{.metadata.uid}|{.spec.nodeName}|$GRACE_FIELDS"
     read=''
     for namespace in $(printf '%s\n' "$1" | awk -F'|' 'NF && !seen[$1]++ { print $1 }'); do
-        found=$(k get pods -n "$namespace" \
-            -o "jsonpath={range .items[?(@.metadata.deletionTimestamp)]}$namespace|$line{'\n'}{end}" 2>&1) || {
-            TROUBLE=$(one_line "$found")
-            return 1
-        }
-        read="$read$found
-"
+        read_more pods -n "$namespace" \
+            -o "jsonpath={range .items[?(@.metadata.deletionTimestamp)]}$namespace|$line{'\n'}{end}" || return 1
     done
     ENDING=$(printf '%s\n' "$1" "---" "$read" | awk -F'|' '
         $1 == "---" { listed = 1; next }

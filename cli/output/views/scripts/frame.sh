@@ -19,12 +19,25 @@ counted() { printf '%s %s' "$1" "$2"; [ "$1" -eq 1 ] || printf s; }
 k() { k_given "$@" </dev/null; }
 k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$@"; }
 
+# Adds to `read` what kubectl gets, or sets TROUBLE to why it does not: ARGUMENTS...
+read_more() {
+    more=$(k get "$@" 2>&1) || {
+        TROUBLE=$(one_line "$more")
+        return 1
+    }
+    read="$read$more
+"
+}
+
 # Changes objects, or only asks whether the API server would.
 patch() { k patch "$@" ${DRY_RUN:+--dry-run=server}; }
 
 # The plan as a table: what is written above as commands becomes its rows.  These are in every plan.
 node() { printf 'N|%s|%s|%s\n' "$@"; }
 budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
+
+# The rows of a kind, without that: KIND
+rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
 
 # Before anything is changed: another start will not help.
 refuse() {

@@ -18,13 +18,8 @@ read_pods() {
     line="$line|{.status.conditions[?(@.type=='Ready')].status}|{$by.kind}/{$by.name}|{$by.uid}|$GRACE_FIELDS"
     read=''
     for namespace in $NAMESPACES; do
-        found=$(k get pods -n "$namespace" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
-            --sort-by=.metadata.creationTimestamp -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
-            TROUBLE=$(one_line "$found")
-            return 1
-        }
-        read="$read$found
-"
+        read_more pods -n "$namespace" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
+            --sort-by=.metadata.creationTimestamp -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" || return 1
     done
     PODS=$read TROUBLE=''
 }

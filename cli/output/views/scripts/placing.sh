@@ -8,8 +8,6 @@ bind() { printf 'X|bind|%s|%s|%s|%s||\n' "$@"; }
 evict_pod() { printf 'X|evict|%s|%s|%s|%s|%s|%s\n' "$@"; }
 replace() { printf 'X|replace|%s|%s||%s|%s|%s\n' "$@"; }
 
-rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
-
 # Every pod of the namespaces: P|NAMESPACE|UID|NAME|NODE|DELETED|GATES|KIND/NAME of its controller
 read_pods() {
     by='.metadata.ownerReferences[?(@.controller==true)]'
@@ -17,13 +15,8 @@ read_pods() {
     line="$line|{.spec.schedulingGates[*].name}|{$by.kind}/{$by.name}"
     read=''
     for namespace in $NAMESPACES; do
-        found=$(k get pods -n "$namespace" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
-            --sort-by=.metadata.creationTimestamp -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
-            TROUBLE=$(one_line "$found")
-            return 1
-        }
-        read="$read$found
-"
+        read_more pods -n "$namespace" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
+            --sort-by=.metadata.creationTimestamp -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" || return 1
     done
     PODS=$read TROUBLE=''
 }

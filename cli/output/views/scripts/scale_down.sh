@@ -14,20 +14,13 @@ goes() { printf 'G|%s|%s|%s\n' "$@"; }
 stays() { printf 'K|%s|%s|%s\n' "$@"; }
 scale() { printf 'W|%s|%s|%s|%s\n' "$@"; }
 
-rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
-
 # Every pod of the namespaces: P|NAMESPACE|NAME|UID|DELETED|MARK|NODE|GRACE|GRACE OF THE SPEC|FINALIZERS|COST|BY WHICH SCRIPT
 read_pods() {
     line="{.metadata.name}|{.metadata.uid}|{.metadata.deletionTimestamp}|{.metadata.annotations.$MARK}"
     line="$line|{.spec.nodeName}|$GRACE_FIELDS|{$COST_FIELD}|{.metadata.annotations.planner/by}"
     read=''
     for namespace in $NAMESPACES; do
-        found=$(k get pods -n "$namespace" -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
-            TROUBLE=$(one_line "$found")
-            return 1
-        }
-        read="$read$found
-"
+        read_more pods -n "$namespace" -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" || return 1
     done
     PODS=$read TROUBLE=''
 }
