@@ -9,7 +9,7 @@ from cli.input.options import Output
 from cli.output.screen import Screen
 
 #: From here on rows are summed up, unless everything is wanted.
-MANY_ROWS = 50
+_MANY_ROWS = 50
 #: Of a list that may be very long so many rows are shown, and the rest is counted.
 MOST_ROWS = 20
 
@@ -31,9 +31,18 @@ class Page:
         whole = screen.whole or output == Output.WIDE
         return cls(replace(screen, whole=whole), output, verbose)
 
+    def sums_up(self, rows: Sequence[object]) -> bool:
+        """Whether some rows are too many to be shown one by one."""
+        return len(rows) > _MANY_ROWS and not self.all_rows
+
     def most(self, rows: Sequence[object]) -> int | None:
         """How many of some rows are shown: a few of very many; None for all."""
-        return MOST_ROWS if len(rows) > MANY_ROWS and not self.all_rows else None
+        return MOST_ROWS if self.sums_up(rows) else None
+
+    @property
+    def many(self) -> int | None:
+        """How many rows are shown of a list that is seldom long; None for all."""
+        return None if self.all_rows else _MANY_ROWS
 
     @property
     def for_a_person(self) -> bool:

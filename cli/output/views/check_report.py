@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cli.output.blocks import Section, Sentence, SpreadBlock, Table, VerdictBlock, rows_of, section
-from cli.output.page import MANY_ROWS, Page, counted
+from cli.output.page import Page, counted
 from cli.output.table import JOINT
 from cli.output.views.names import pod_line, workload_line
 from cli.output.views.spread import by_weight, is_hard, row_now
@@ -64,8 +64,7 @@ def _findings(findings: tuple[Finding, ...], page: Page) -> Table:
         namespace, _, name = finding.pod.rpartition("/")
         rows.append([namespace, name, finding.node, finding.plugin, finding.message])
     shown = rows_of([[cell or "<none>" for cell in row] for row in rows])
-    most = None if page.all_rows else MANY_ROWS
-    return Table(heads, shown, noun="finding", most=most)
+    return Table(heads, shown, noun="finding", most=page.many)
 
 
 def _verdict(document: CheckReport) -> VerdictBlock:

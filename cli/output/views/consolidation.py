@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
-from cli.output.page import MANY_ROWS, Page, counted
+from cli.output.page import Page, counted
 from cli.output.views.move_plan import moves_table, pin_blocks
 from cli.output.views.stages import stages
 from planner.documents.consolidation import ConsolidationPlan
@@ -79,8 +79,7 @@ def _survives(document: ConsolidationPlan) -> Iterator[Block]:
 
 def _added(document: ConsolidationPlan, page: Page) -> Table:
     rows = [[row.name, row.type, row.zone or "<none>", f"{row.price:g}"] for row in document.added]
-    most = None if page.all_rows else MANY_ROWS
-    return Table(("NODE", "TYPE", "ZONE", "PRICE"), rows_of(rows), noun="machine", most=most)
+    return Table(("NODE", "TYPE", "ZONE", "PRICE"), rows_of(rows), noun="machine", most=page.many)
 
 
 def _removed(document: ConsolidationPlan, page: Page) -> Table:
@@ -88,8 +87,7 @@ def _removed(document: ConsolidationPlan, page: Page) -> Table:
         [row.node, row.type or "<none>", f"{row.price:g}", str(row.wave) if row.wave else "now"]
         for row in document.removed
     ]
-    most = None if page.all_rows else MANY_ROWS
-    return Table(("NODE", "TYPE", "PRICE", "EMPTY AFTER WAVE"), rows_of(rows), noun="node", most=most)
+    return Table(("NODE", "TYPE", "PRICE", "EMPTY AFTER WAVE"), rows_of(rows), noun="node", most=page.many)
 
 
 def _waves(document: ConsolidationPlan) -> Iterator[Block]:
@@ -120,8 +118,7 @@ def _meanwhile(document: ConsolidationPlan) -> Iterator[Block]:
 
 def _kept(document: ConsolidationPlan, page: Page) -> Table:
     rows = [[row.node, f"{row.price:g}", row.pod or "", row.reason] for row in document.kept]
-    most = None if page.all_rows else MANY_ROWS
-    return Table(("NODE", "PRICE", "POD", "WHY"), rows_of(rows), noun="node", most=most)
+    return Table(("NODE", "PRICE", "POD", "WHY"), rows_of(rows), noun="node", most=page.many)
 
 
 def _lost(document: ConsolidationPlan) -> Iterator[Block]:

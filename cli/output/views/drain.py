@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
-from cli.output.page import MANY_ROWS, Page, counted, some
+from cli.output.page import Page, counted, some
 from cli.output.staying_pods import Cause, causes
 from cli.output.views.explanation import fix_blocks
 from cli.output.views.verdict import paragraphs
@@ -63,8 +63,7 @@ def _steps(document: DrainPlan, page: Page) -> Table:
         if node not in drained
     ]
     rows = [[row[column] for column in columns] for row in told]
-    most = None if page.all_rows else MANY_ROWS
-    return Table(tuple(columns), rows_of(rows), noun="node", most=most)
+    return Table(tuple(columns), rows_of(rows), noun="node", most=page.many)
 
 
 def _without_node(document: DrainPlan) -> bool:
@@ -95,8 +94,7 @@ def _evictions(document: DrainPlan) -> Table:
 
 def _jobs(document: DrainPlan, page: Page) -> Table:
     rows = [[f"{row.namespace}/{row.job}", str(row.evictions), _outcome(row)] for row in document.jobs]
-    most = None if page.all_rows else MANY_ROWS
-    return Table(("JOB", "EVICTIONS", "OUTCOME"), rows_of(rows), noun="Job", most=most)
+    return Table(("JOB", "EVICTIONS", "OUTCOME"), rows_of(rows), noun="Job", most=page.many)
 
 
 def _outcome(row: DrainedJob) -> str:

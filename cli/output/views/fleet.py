@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from cli.output.blocks import Cell, Section, Table, Tone, VerdictBlock, Words, rows_of, section
-from cli.output.page import MANY_ROWS, Page, counted
+from cli.output.page import Page, counted
 from planner.documents.fleet import FleetDocument, FleetRow
 
 _CLUSTER = "CLUSTER"
@@ -33,7 +33,7 @@ def sections(document: FleetDocument, page: Page) -> Iterator[Section]:
     """The answer as a person reads it."""
     yield section("", _verdict(document))
     told, varied = varied_rows(document)
-    if len(told) <= MANY_ROWS or page.all_rows:
+    if not page.sums_up(told):
         yield section("Answers", _table(told, varied))
         return
     along = max(varied, key=lambda head: len({one.values[head] for one in told}))

@@ -17,7 +17,7 @@ from cli.output.blocks import (
     rows_of,
     section,
 )
-from cli.output.page import MANY_ROWS, Page, counted
+from cli.output.page import Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.spread import short_key, spread_after
 from cli.output.views.stages import assumed, in_words, stages
@@ -54,14 +54,14 @@ def names(document: MovePlan) -> Iterator[str]:
 def _spread(document: MovePlan, page: Page) -> SpreadBlock:
     """The constraints that the moves change; of many, those that were broken."""
     rows = list(document.spread)
-    if len(rows) > MANY_ROWS and not page.all_rows:
+    if page.sums_up(rows):
         rows = [row for row in rows if row.skew_before > row.max_skew]
     return spread_after(rows, everything=page.everything)
 
 
 def moves_table(steps: Sequence[MoveStep], page: Page) -> Table:
     """The moves one by one; of many the waves."""
-    if len(steps) > MANY_ROWS and not page.all_rows:
+    if page.sums_up(steps):
         kinds = ("pinned", "cordoned") if _number(steps, "cordoned") else ("pinned",)
         rows = [
             [str(wave), str(len(moves)), *(str(_number(moves, kind)) for kind in kinds)]
@@ -87,7 +87,7 @@ def moves_table(steps: Sequence[MoveStep], page: Page) -> Table:
 
 def _landings(document: MovePlan, page: Page) -> Iterator[Block]:
     """What the words under LANDING mean, each that stands there."""
-    if len(document.steps) > MANY_ROWS and not page.all_rows:
+    if page.sums_up(document.steps):
         return
     found = {step.landing for step in document.steps}
     told = [f"{kind}: {meaning}" for kind, meaning in _LANDINGS.items() if kind in found]
@@ -119,7 +119,7 @@ def _to(step: MoveStep) -> str:
 def pin_blocks(steps: Sequence[MoveStep], page: Page) -> Iterator[Block]:
     """What the replacements of pinned moves need."""
     pinned = [(step.pod, step.pin) for step in steps if step.pin is not None]
-    if not pinned or (len(steps) > MANY_ROWS and not page.all_rows):
+    if not pinned or page.sums_up(steps):
         return
     yield Sentence("Pinned replacements may run on these nodes only; -o script sees to it:")
     yield Verbatim("reasons", tuple(f"{pod}: {_flat(pin)}" for pod, pin in pinned), indent=2)
@@ -128,7 +128,7 @@ def pin_blocks(steps: Sequence[MoveStep], page: Page) -> Iterator[Block]:
 def _cordons(document: MovePlan, page: Page) -> Iterator[Block]:
     """The nodes that are closed while replacements land."""
     cordoned = [(step.pod, step.cordon) for step in document.steps if step.cordon]
-    if not cordoned or (len(document.steps) > MANY_ROWS and not page.all_rows):
+    if not cordoned or page.sums_up(document.steps):
         return
     yield Sentence("These nodes are cordoned until the replacement has landed; -o script sees to it:")
     yield Verbatim("reasons", tuple(f"{pod}: {', '.join(nodes)}" for pod, nodes in cordoned), indent=2)

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cli.output.blocks import Block, Section, Table, VerdictBlock, rows_of, section
-from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted
+from cli.output.page import MOST_ROWS, Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.stages import assumed, in_words, stages
 from cli.output.views.verdict import paragraphs
-from planner.documents.plan import PODS_PLACED, PendingReason, PlacementPlan
+from planner.documents.plan import PODS_PLACED, PlacementPlan
+from planner.documents.reasons import reasons_of
 
 #: What the steps stand under.
 STEPS = "Steps"
@@ -31,7 +32,7 @@ def names(document: PlacementPlan) -> Iterator[str]:
 
 def _steps(document: PlacementPlan, page: Page) -> Table:
     """Every step in its order; of a long plan only how many pods come to each node and leave it."""
-    if len(document.steps) > MANY_ROWS and not page.all_rows:
+    if page.sums_up(document.steps):
         return _by_node(document)
     if any(step.action == "evict" for step in document.steps):
         moves = [
@@ -62,12 +63,8 @@ def _objective(document: PlacementPlan, page: Page) -> Block | None:
 
 
 def _unplaced(document: PlacementPlan, page: Page) -> Iterator[Block]:
-    examples = {left.message: left.pod for left in reversed(document.unplaced)}
-    pending = [
-        PendingReason(message=message, pods=pods, example=examples[message])
-        for message, pods in Counter(left.message for left in document.unplaced).most_common()
-    ]
-    return paragraphs(pending, page)
+    pending = reasons_of([(left.pod, left.message) for left in document.unplaced])
+    return paragraphs([*pending], page)
 
 
 def _counts(document: PlacementPlan) -> Iterator[str]:

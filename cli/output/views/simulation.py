@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from cli.output.blocks import Cell, Section, SpreadBlock, Table, VerdictBlock, Words, rows_of, section
-from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted
+from cli.output.page import MOST_ROWS, Page, counted
 from cli.output.views import rollout, trace
 from cli.output.views.names import pod_line
 from cli.output.views.spread import spread_after
@@ -36,7 +36,7 @@ def names(document: Simulation) -> Iterator[str]:
 
 
 def _decisions(document: Simulation, page: Page) -> Table:
-    if len(document.decisions) > MANY_ROWS and not page.all_rows:
+    if page.sums_up(document.decisions):
         return _by_workload(document)
     return _by_pod(document, page)
 
