@@ -51,7 +51,7 @@ class OpenLandings:
         removed: Mask,
         pods: Mapping[int, Sequence[int]],
         is_over: Callable[[], bool],
-        most: int = 1,
+        most: int,
     ) -> None:
         """All `pods` of some `removed` nodes are still there; all removed nodes are cordoned.
 

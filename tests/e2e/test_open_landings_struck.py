@@ -20,7 +20,7 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.stories import carried_out, carried_out_until, left_behind, struck
 from tests.e2e.unsteady import unsteady
 
-_NODES = ("--nodes", "pool=old")
+_WORDS = ("--nodes", "pool=old", "--max-unavailable", "3")
 
 
 def lost(live: ControlPlane, name: str) -> None:
@@ -33,10 +33,11 @@ def lost(live: ControlPlane, name: str) -> None:
 def test_struck_in_the_middle(live: ControlPlane, tmp_path: Path) -> None:
     """Ctrl-C, KILL, a node cordoned, one lost, the API server away for a while: it gets to its end.
 
-    No budget has fewer healthy pods than it asks for meanwhile.
+    Several pods are away at once that a constraint over zones counts.  No budget has fewer healthy pods than
+    it asks for meanwhile.
     """
-    apps = old_pool(live)
-    plan = consolidation(live, tmp_path, *_NODES)
+    apps = old_pool(live, 6, away=3)
+    plan = consolidation(live, tmp_path, *_WORDS)
     assert len(plan.document["removed"]) == 30
     with budgets_held(live):
         ended = struck(live, plan.script, "INT", "evicted", 5)
@@ -46,7 +47,7 @@ def test_struck_in_the_middle(live: ControlPlane, tmp_path: Path) -> None:
         ended = carried_out(live, plan.script, "--dry-run")
         if ended.returncode:  # a replacement has landed on a node that was open again
             assert "; nothing was changed; plan again: " in ended.stderr
-            plan = consolidation(live, tmp_path, *_NODES)
+            plan = consolidation(live, tmp_path, *_WORDS)
         ended = struck(live, plan.script, "KILL", "evicted", 5)
         assert (ended.returncode, marked(live)) == (-9, plan.going), ended
 
