@@ -124,7 +124,7 @@ class _Run:
             return
         self._fill()
         done, _ = wait(self.sent, _POLL_SECONDS, FIRST_COMPLETED)
-        for future in done:
+        for future in [future for future in self.sent if future in done]:
             self._take(future)
         overdue = [future for future, sent in self.sent.items() if time.monotonic() > sent.until]
         if overdue:
@@ -141,6 +141,8 @@ class _Run:
         if self.again:
             if not self.sent:
                 self._send(self.again.popleft())
+            return
+        if any(sent.piece.alone for sent in self.sent.values()):
             return
         while self.waiting and len(self.sent) < self.workers.at_once:
             self._send(self.waiting.popleft())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -76,7 +77,7 @@ class Fragile:
         self._pieces += 1
         found: Answering = Future()
         if self._pieces == 2:
-            threading.Timer(0.2, lambda: found.set_result(work(tuple(pieces)))).start()
+            Timer(0.2, lambda: found.set_result(work(tuple(pieces)))).start()
         elif self.renewed:
             found.set_result(work(tuple(pieces)))
         else:
@@ -96,6 +97,47 @@ def test_a_late_answer_does_not_keep_broken_workers() -> None:
     workers = Fragile()
     assert told([*answers(tasks(Says("first"), Says("second")), workers)]) == ["first", "second"]
     assert workers.renewed == 1
+
+
+class Shared:
+    """Two workers of one pool: a task that ends its own ends what is under way beside it, too."""
+
+    at_once = 2
+
+    def __init__(self) -> None:
+        self._sent: list[Answering] = []
+
+    def submit(self, pieces: Sequence[Task]) -> Answering:
+        """Answers take longer than it takes to end a worker."""
+        found: Answering = Future()
+        self._sent.append(found)
+        ends = any(isinstance(task.ask, Kills) for task in pieces)
+        timer = Timer(0.05, self._end) if ends else Timer(0.5, self._answer, (found, pieces))
+        timer.start()
+        return found
+
+    def _answer(self, found: Answering, pieces: Sequence[Task]) -> None:
+        if not found.done():
+            found.set_result(work(tuple(pieces)))
+
+    def _end(self) -> None:
+        for found in self._sent:
+            if not found.done():
+                found.set_exception(BrokenExecutor("ended"))
+
+    def renew(self) -> None:
+        """New workers."""
+        self._sent.clear()
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+def test_the_last_task_of_a_second_try_is_alone() -> None:
+    """What went wrong: the next one was sent beside it, ended its worker, and the first was blamed."""
+    asked = tasks(Kills(), Says("first"), Kills(), Says("last"))
+    end = "no answer in two tries"
+    assert told([*answers(asked, Shared())]) == [end, "first", end, "last"]
 
 
 @pytest.mark.parametrize("ask", [Sleeps(30), Computes()])
