@@ -15,7 +15,11 @@ from tests.cli.script_clock import put_clock
 _KUBECTL = """#!/bin/sh
 printf '%s\\n' "$*" >>"$FOLDER/calls"
 [ ! -e "$FOLDER/slow" ] || sleep 3
-case " $* " in *" ${FAILING:-nothing} "*) exit 1 ;; esac
+case " $* " in *" ${FAILING:-nothing} "*)
+    cat "$FOLDER/answer" >&2 2>/dev/null
+    exit 1
+    ;;
+esac
 case "$*" in
 *' get nodes '*'name}|{.spec.taints'*) awk -F'|' '{ print $1 "|" $5 }' "$FOLDER/nodes" ;;
 *' get nodes '*) cat "$FOLDER/nodes" ;;
@@ -244,6 +248,16 @@ def test_nothing_is_pinned_while_it_is_not_known_whether_a_deployment_is_above(
     assert f" {failing} " in calls
     assert "patch" not in calls
     assert calls.count("/eviction") == 1  # in which the API server is only asked
+
+
+@pytest.mark.parametrize(("answer", "off"), [("(NotFound): web", True), ("connection refused", False)])
+def test_a_pin_comes_off_although_the_deployment_is_deleted(tmp_path: Path, answer: str, off: bool) -> None:
+    """With --cascade=orphan: the annotations stayed, and all other scripts were refused for ever."""
+    (tmp_path / "refusal").write_text('|web|{"nodeAffinity":{}}')
+    (tmp_path / "answer").write_text(f"Error from server {answer}")
+    ends = "unpin shop ReplicaSet/web && echo off"
+    _, words, calls = run_part(tmp_path, "", ends, failing="patch deployment web")
+    assert (words == "off\n", '"planner/pinned-for":null' in calls) == (off, off)
 
 
 _LOG = 'E1125 13:51:23.614852    7447 memcache.go:265] "Unhandled Error" err="connection refused"'

@@ -87,7 +87,8 @@ unpin() {
         k patch "$2" -n "$1" --type=json \
             -p "[{\"op\":\"add\",\"path\":\"/spec/template/spec/affinity\",\"value\":$was}]" >/dev/null || return 1
         if [ -n "$resume" ]; then
-            k patch deployment "$resume" -n "$1" --type=merge -p '{"spec":{"paused":null}}' >/dev/null || return 1
+            answer=$(k patch deployment "$resume" -n "$1" --type=merge -p '{"spec":{"paused":null}}' 2>&1) ||
+                case $answer in *"(NotFound)"*) ;; *) return 1 ;; esac # deleted, and its ReplicaSet left without it
         fi
         gone='"planner/pinned-for":null,"planner/affinity":null,"planner/resume":null,"planner/by":null'
         k patch "$2" -n "$1" --type=merge -p "{\"metadata\":{\"annotations\":{$gone}}}" >/dev/null || return 1
