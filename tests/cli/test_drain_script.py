@@ -255,6 +255,14 @@ def test_rights_are_those_over_the_controllers_that_there_are(planner: Planner, 
     ]
 
 
+def test_a_new_node_has_another_hostname(planner: Planner, tmp_path: Path) -> None:
+    """Where it is not the name of the node, a second node with the same hostname was asked for."""
+    labels = {"kubernetes.io/hostname": "a1", "pool": "old", "example.com/node": "a1.example.com"}
+    path = write(tmp_path / "c.json", node("a1.example.com", zone="a", labels=labels))
+    text = planner("drain", "a1.example.com", "--surge", "1", "-f", path, "-o", "script").out
+    assert "    fresh 2 pool=old,topology.kubernetes.io/zone=a\n" in text
+
+
 @pytest.mark.parametrize("holder", ["", "7@elsewhere 2026-01-02T03:04:05Z a.sh"])
 def test_a_node_that_another_script_has_taken_over_is_left_to_it(tmp_path: Path, holder: str) -> None:
     """It was opened, or said to be this one's, when this one ended."""

@@ -17,6 +17,7 @@ from models.objects.node import Node
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.drain import DrainPlan, DrainStep
+from planner.problem.nodes import HOSTNAME
 
 #: What says how many of its pods are ready, and makes pods again: kind and API group, as kubectl names it.
 _RESOURCES = {
@@ -122,8 +123,8 @@ def _resource(pod: Pod) -> str:
 def _fresh(document: DrainPlan, snapshot: Snapshot) -> str:
     """How many nodes there have to be with the labels that all drained nodes share, and so the new ones."""
     drained = [node for node in snapshot.nodes if node.name in document.nodes]
-    pairs = [{(k, v) for k, v in node.metadata.labels.items() if v != node.name} for node in drained]
-    labels = dict(set.intersection(*pairs))
+    labels = dict(set.intersection(*({*node.metadata.labels.items()} for node in drained)))
+    labels = {key: value for key, value in labels.items() if key != HOSTNAME and value != drained[0].name}
     alike = sum(_has(node, labels) for node in snapshot.nodes)
     selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
     return command("fresh", str(alike + len(document.surge)), selector)
