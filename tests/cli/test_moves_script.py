@@ -31,6 +31,8 @@ esac
 exit 0
 """
 _PLAN = """
+node n1 1 open dedicated=web:NoSchedule
+node n2 2 open
 nodes_of @1 'n1 n2'
 owner shop ReplicaSet/web u web-1@old
 wave 1
@@ -79,9 +81,12 @@ _LOOK_AND_ACT = "look && act"
         ("n1", {"n1": "1|true|"}, "n1"),
         ("n1", {"n1": "gone"}, "n1"),
         ("n1", {"n1": "1|true|shop/other"}, ""),
-        ("n1", {"n1": "1|||node.kubernetes.io/not-ready"}, "n1"),
-        ("n1", {"n1": "1|||node.kubernetes.io/disk-pressure other node.kubernetes.io/unreachable"}, "n1"),
-        ("n1", {"n1": "1|||example.com/not-ready"}, ""),
+        ("n1", {"n1": "1|||node.kubernetes.io/not-ready=:NoExecute"}, "n1"),
+        ("n1", {"n1": "1|||other=:PreferNoSchedule node.kubernetes.io/unreachable=:NoExecute"}, "n1"),
+        ("n1", {"n1": "1|||dedicated=web:NoSchedule example.com/not-ready=:PreferNoSchedule"}, ""),
+        ("n1", {"n1": "1|||dedicated=db:NoSchedule"}, "n1"),
+        ("n1", {"n1": "1|true|shop/other|node.kubernetes.io/unschedulable=:NoSchedule"}, ""),
+        ("@1", {"n1": "1|||ToBeDeletedByClusterAutoscaler=1796:NoSchedule"}, ""),
         ("@1", {"n1": "1|true|"}, ""),
         ("@1", {"n1": "1|true|", "n2": "2|true|"}, "n1 and 1 more"),
         ("n1,n2", {"n1": "1|true|", "n2": "2|true|"}, "n1 and 1 more"),
@@ -90,7 +95,7 @@ _LOOK_AND_ACT = "look && act"
 def test_no_pod_goes_whose_replacement_has_no_node_any_more(
     tmp_path: Path, to: str, nodes: dict[str, str], told: str, held: str
 ) -> None:
-    """What went wrong: other nodes were cordoned or lost, the pod was evicted, and could land nowhere.
+    """What went wrong: nodes were cordoned, tainted or lost, the pod was evicted, and could land nowhere.
 
     A node that the script itself has cordoned for another move opens again; of several nodes one is enough.
     """
@@ -99,8 +104,8 @@ def test_no_pod_goes_whose_replacement_has_no_node_any_more(
     if told:
         assert code == 1
         assert (
-            f"stopped: shop/web-1 stays where it is: no pod may land on {told} any more, cordoned, not ready "
-            "or gone since the plan was made; plan again: planner again" in words
+            f"stopped: shop/web-1 stays where it is: no pod may land on {told} any more, cordoned, tainted, "
+            "not ready or gone since the plan was made; plan again: planner again" in words
         )
     assert ("/eviction" in calls) == (not told)
     assert ("patch" in calls) == (not told and bool(held))
@@ -176,8 +181,8 @@ def test_what_is_waited_for_is_said_once_after_a_slow_answer(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("node", "told"),
     [
-        ("1|||node.kubernetes.io/not-ready", "is not ready"),
-        ("1|||example.com/other node.kubernetes.io/unreachable", "is not ready"),
+        ("1|||node.kubernetes.io/not-ready=:NoExecute", "is not ready"),
+        ("1|||example.com/other=:NoSchedule node.kubernetes.io/unreachable=:NoExecute", "is not ready"),
         ("gone", "is not there any more"),
         ("1|true||node.kubernetes.io/unschedulable", ""),
     ],

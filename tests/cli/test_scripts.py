@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import Object, node, pod, spread
+from cli.output.views.scripts.preflight import nodes
+from tests.builders import Object, cluster, node, pod, spread
 from tests.cli.conftest import Planner
 from tests.cli.test_rebalance import full_zone
 
@@ -172,3 +173,13 @@ def test_comments_control_no_terminal(planner: Planner, tmp_path: Path) -> None:
     ended = planner("rebalance", "-f", str(path), "-o", "script")
     assert "a\\x1b[31m has 1 too many" in ended.out
     assert "\x1b" not in ended.out
+
+
+def test_taints_are_those_that_keep_pods_off() -> None:
+    """Others that are there when the script runs have come since; a cordon and a soft taint are none."""
+    taints = ["dedicated=web:NoSchedule", "gone:NoExecute", "soft:PreferNoSchedule"]
+    found = cluster(node("a1", taints=[*taints, "node.kubernetes.io/unschedulable:NoSchedule"]), node("b1"))
+    assert [*nodes(found, ["a1", "b1"])] == [
+        "node a1 '' open 'dedicated=web:NoSchedule gone=:NoExecute'",
+        "node b1 '' open",
+    ]

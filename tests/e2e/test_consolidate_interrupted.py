@@ -199,7 +199,7 @@ def test_the_target_is_cordoned_meanwhile(live: ControlPlane, tmp_path: Path) ->
     with budgets_held(live):
         ended = carried_out_until(live, plan.script, "has landed", lambda: live.kubectl("cordon", target))
     assert ended.returncode == 1
-    why = f"no pod may land on {target} any more, cordoned, not ready or gone since the plan was made"
+    why = f"no pod may land on {target} any more, cordoned, tainted, not ready or gone since the plan was"
     assert f"stays where it is: {why}" in ended.stdout
     assert (marked(live), left_behind(live)) == (set(), [f"Node/{target}"])
     at_home(live, pods)

@@ -11,10 +11,10 @@ is_cordoned() {
     printf '%s\n' "$CORDONED" | grep -qxF "$1"
 }
 
-# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD|KEYS OF TAINTS|BY WHICH SCRIPT
+# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD|TAINTS|BY WHICH SCRIPT
 read_cordons() {
     line='{.metadata.name}|{.metadata.resourceVersion}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
-    line="$line|{.spec.taints[*].key}|{.metadata.annotations.planner/by}"
+    line="$line|{range .spec.taints[*]}{.key}={.value}:{.effect} {end}|{.metadata.annotations.planner/by}"
     k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}"
 }
 

@@ -47,7 +47,7 @@ def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
     pods = {pod.key: pod for pod in snapshot.pods}
     evicted = [pods[row.pod] for step in document.steps for row in step.evictions]
     checked(*(pod.key for pod in evicted))
-    yield "# node NAME UID open|cordoned"
+    yield "# node NAME UID open|cordoned [TAINTS]"
     yield from nodes(snapshot, document.nodes)
     yield from budgets(snapshot, evicted)
     if document.surge:

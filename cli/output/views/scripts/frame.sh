@@ -33,7 +33,7 @@ read_more() {
 patch() { k patch "$@" ${DRY_RUN:+--dry-run=server}; }
 
 # The plan as a table: what is written above as commands becomes its rows.  These are in every plan.
-node() { printf 'N|%s|%s|%s\n' "$@"; }
+node() { printf 'N|%s|%s|%s|%s\n' "$1" "$2" "$3" "${4-}"; }
 budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
 
 # The rows of a kind, without that: KIND

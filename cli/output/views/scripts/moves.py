@@ -38,7 +38,7 @@ def rows(steps: Sequence[MoveStep], snapshot: Snapshot, more: Iterable[str] = ()
     """Nodes (and `more` of them), budgets and controllers as they were, then the waves."""
     names = [*_names(steps), *more]
     if names:
-        yield "# node NAME UID open|cordoned"
+        yield "# node NAME UID open|cordoned [TAINTS]"
         yield from nodes(snapshot, names)
     if not steps:
         return

@@ -354,7 +354,7 @@ $STATE
 END
 }
 
-# Before a pod goes: its replacement may land on a node that is ready and that another user has not cordoned
+# Before a pod goes: its replacement may land on a node that is ready and that another user has not cordoned or tainted
 # since the plan was made, or it would wait for ever: NAMESPACE/POD TO.  False when the nodes cannot be read just now.
 check_target() {
     [ -n "$NODES" ] || NODES=$(read_cordons 2>&1) || {
@@ -362,16 +362,26 @@ check_target() {
         return 1
     }
     closed=$(printf '%s\n' "$SETS" "$PLAN" "---" "$NODES" | awk -F'|' -v to="$2" '
+        # Whether a taint keeps pods off that the plan knows to be kept off by none, or a node is lost.
+        function is_tainted(node, taints,    found, i) {
+            split(taints, found, " ")
+            for (i in found) {
+                if (found[i] ~ /^node.kubernetes.io.(not-ready|unreachable)=/) return 1
+                if (found[i] ~ /^node.kubernetes.io.unschedulable=/ || found[i] !~ /:No/) continue
+                if (node in known && index(" " known[node] " ", " " found[i] " ") == 0) return 1
+            }
+            return 0
+        }
         $1 == "---" { listed = 1; next }
-        !listed { if ($1 == "S" && $2 == to) { set = 1; n = split($3, names, " ") } next }
-        { takes[$1] = ($3 != "true" || $4 != "") && $5 !~ /node.kubernetes.io.(not-ready|unreachable)/ }
+        !listed { if ($1 == "N") known[$2] = $5; if ($1 == "S" && $2 == to) { set = 1; n = split($3, names, " ") } next }
+        { takes[$1] = ($3 != "true" || $4 != "") && !is_tainted($1, $5) }
         END {
             if (!set) n = split(to, names, ",")
             for (i = 1; i <= n; i++) if (takes[names[i]]) exit
             if (n) print names[1] (n > 1 ? " and " n - 1 " more" : "")
         }')
     [ -z "$closed" ] ||
-        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, cordoned, not ready or gone since the plan was made"
+        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, cordoned, tainted, not ready or gone since the plan was made"
 }
 
 # A replacement has its pin, and one that was made without it is made once more; or wrong nodes are

@@ -67,7 +67,7 @@ def _plan(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -
     involved = [pods[step.pod] for step in steps]
     checked(*(pod.key for pod in involved))
     evicted = [pods[step.pod] for step in steps if step.action == "evict"]
-    yield "# node NAME UID open|cordoned"
+    yield "# node NAME UID open|cordoned [TAINTS]"
     yield from nodes(snapshot, (name for step in steps for name in (step.node, step.source) if name))
     yield from budgets(snapshot, evicted)
     if evicted:

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from cli.output.views.scripts.frame import checked, command
+from models.objects.affinity import CORDON
 from models.objects.disruption import PodDisruptionBudget, PodDisruptionBudgetSpec
+from models.objects.node import Node
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 
 
 def nodes(snapshot: Snapshot, names: Iterable[str]) -> Iterator[str]:
-    """Each of these nodes once, with its uid and whether it was cordoned."""
+    """Each of these nodes once: its uid, whether it was cordoned, and taints that keep pods off it."""
     wanted = set(names)
     for node in snapshot.nodes:
         if node.name in wanted:
             checked(node.name)
             state = "cordoned" if node.spec.unschedulable else "open"
-            yield command("node", node.name, node.metadata.uid, state)
+            yield command("node", node.name, node.metadata.uid, state, *_taints(node))
+
+
+def _taints(node: Node) -> Iterator[str]:
+    hard = (one for one in node.spec.taints if one.effect != "PreferNoSchedule" and one != CORDON)
+    if found := " ".join(f"{one.key}={one.value}:{one.effect}" for one in hard):
+        yield found
 
 
 def budgets(snapshot: Snapshot, pods: Collection[Pod]) -> Iterator[str]:

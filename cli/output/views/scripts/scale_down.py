@@ -32,7 +32,7 @@ def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator
     """Nodes, costs, which pods go and which stay, and the scaling."""
     staying, asked = _staying(snapshot, going), _asked(snapshot)
     checked(*(pod.key for pod in (*going, *staying)), *(item.workload for item in document.workloads))
-    yield "# node NAME UID open|cordoned"
+    yield "# node NAME UID open|cordoned [TAINTS]"
     yield from nodes(snapshot, (pod.node_name or "" for pod in (*going, *staying)))
     yield "# goes|stays NAMESPACE POD UID"
     yield from (command("goes", pod.namespace, pod.name, pod.metadata.uid) for pod in going)
