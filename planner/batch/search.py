@@ -138,9 +138,10 @@ class BatchSearch:
         exact = self._exact()
         solved = exact.solve((), 1) if is_small(self._pending, self._meter.effort.exact) else None
         if solved is None and self._meter.cut is not None:
-            raise NoAnswer(
-                f"the limit ended before {self._meter.cut} was found: --time-limit sets a larger one"
-            )
+            looking_for, stopped = self._meter.cut
+            if stopped:
+                raise NoAnswer(f"stopped before {looking_for} was found")
+            raise NoAnswer(f"the limit ended before {looking_for} was found: --time-limit sets a larger one")
         if solved is None:
             self._best.offer(self._standing(self._greedy))
             return Result(self._best, is_reference=True)

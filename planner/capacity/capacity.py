@@ -15,15 +15,13 @@ from planner.capacity.replicas import Found
 from planner.capacity.sets import count_sets
 from planner.capacity.walk import walked
 from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
+from planner.documents.plan import Cut
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
 from planner.simulation.simulate import remarks
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
-
-#: What alone is looked for within a limit.
-_BEST = "the best placements"
 
 
 def capacity(  # noqa: PLR0913 - the options of the command
@@ -57,7 +55,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
     sought = "room for the other workloads" if len(answers) < len(several) else None
     if best:
         rows, unfinished = with_best(answers, rows, time_limit, stop_event)
-        sought = sought or (_BEST if unfinished else None)
+        sought = sought or ("the best placements" if unfinished else None)
     copies = None if sets is None else _sets(cluster, sets, survive, stop_event)
     if copies is not None and not copies.exact and is_stop_requested(stop_event):
         sought = sought or "room for more copies"
@@ -78,7 +76,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
             )
         ),
     )
-    return document.cut_while(sought, limited=sought == _BEST)
+    return document.cut_while(None if sought is None else Cut(sought, is_stop_requested(stop_event)))
 
 
 def _with_answers(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:

@@ -28,6 +28,7 @@ from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_
 from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
 from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
 from planner.documents.figures import Summary
+from planner.documents.plan import SearchDocument
 from planner.documents.words import counted
 from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
@@ -85,8 +86,8 @@ def compare(
     shown = _SHOWN[question] | {*columns}
     if "descheduler" in shown:
         outcomes += by_descheduler(today, replays, limit.draws)
-    best, cut = _best(asked, limit, progress)
-    return _document(asked, [*outcomes, best], shown, cut)
+    best, search = _best(asked, limit, progress)
+    return _document(asked, [*outcomes, best], shown, search)
 
 
 class _Limit:
@@ -129,22 +130,22 @@ class _Asked:
         return [pod for pod in placed if not self.problem.pods[pod].is_terminating]
 
 
-def _best(asked: _Asked, limit: _Limit, progress: Progress | None) -> tuple[Outcome, bool]:
-    """The best plan for the pods of the question, and whether the search was cut short."""
+def _best(asked: _Asked, limit: _Limit, progress: Progress | None) -> tuple[Outcome, SearchDocument]:
+    """The best plan for the pods of the question, and the document of the search."""
     if asked.question == "running":
         moves = rebalance(
             asked.problem.cluster, time_limit=limit.left(), stop_event=limit.stop_event, explain=False
         )
-        return by_rebalance(asked.problem, moves), moves.cut
+        return by_rebalance(asked.problem, moves), moves
     known = [*asked.runs.steps()]
     binds = solve_from(
         asked.problem, known, time_limit=limit.left(), watch=progress, stop_event=limit.stop_event
     )
-    return by_solve(asked.problem, binds), binds.cut
+    return by_solve(asked.problem, binds), binds
 
 
 def _document(
-    asked: _Asked, outcomes: Sequence[Outcome], shown: frozenset[ColumnName], cut: bool
+    asked: _Asked, outcomes: Sequence[Outcome], shown: frozenset[ColumnName], search: SearchDocument
 ) -> Comparison:
     """The columns that are shown, and the summaries of kube-scheduler and of the best plan."""
     figures, problem = asked.figures, asked.problem
@@ -177,9 +178,9 @@ def _document(
         optimal=optimum,
         difference=difference(reference, optimum),
         repair=repair(figures, now, runs, best) if is_repair else None,
-        cut=cut,
+        cut=search.cut,
         kubernetes=problem.kubernetes.document,
-        notes=tuple(dict.fromkeys(_notes(asked, best, bool(runs)))),
+        notes=tuple(dict.fromkeys(_notes(asked, search, bool(runs)))),
     )
 
 
@@ -193,13 +194,15 @@ def _replays(asked: _Asked, ranked: Iterator[tuple[Rank, Outcome]], kube: Sequen
     return Replays(runs=len(kube) - 1, **found)
 
 
-def _notes(asked: _Asked, best: Outcome, with_descheduler: bool) -> Iterator[str]:
+def _notes(asked: _Asked, search: SearchDocument, with_descheduler: bool) -> Iterator[str]:
     """Those of the cluster and of the search, and how far the draws differ."""
     problem = asked.problem
-    if asked.question == "running" or best.plan is None:
+    if asked.question == "running":
         yield from (*problem.cluster.notes, *problem.notes, *problem.unproved)
+        # That it was cut short is the last note of a search.
+        yield from search.notes[-1:] if search.cut else ()
     else:
-        yield from best.plan.notes
+        yield from search.notes
     yield from remarks(problem)
     yield from asked.runs.notes()
     if with_descheduler:

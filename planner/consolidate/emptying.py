@@ -135,7 +135,9 @@ class Emptying:
                 kept = self._kept(found, removed, worse)
             reasons |= kept
             rounds = effort.OPEN_ROUNDS if found.is_open else effort.EMPTYING_ROUNDS
-            if not kept or number >= rounds or self._meter.over():
+            # A request to stop does not end it before there is a plan.
+            is_over = self._meter.limit_is_over if worse else self._meter.over
+            if not kept or number >= rounds or is_over():
                 break
             removed[[*kept]] = False
         given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
@@ -193,11 +195,11 @@ class Emptying:
         policy = self._policy(trial, int(np.count_nonzero(~removed)))
         if not policy and self._losses is None:
             filled = {node: several for node, several in pods.items() if several}
-            anywhere = OpenLandings(timeline, removed, filled, self._meter.over, self._limit.most)
+            anywhere = OpenLandings(timeline, removed, filled, self._meter.limit_is_over, self._limit.most)
             left_over = anywhere.run(self._order(filled))
             if anywhere.moves:
                 return left_over, anywhere.moves, anywhere.coupled()
-        sequence = CertainMoves(timeline, policy, planned, removed, self._meter.over)
+        sequence = CertainMoves(timeline, policy, planned, removed, self._meter.limit_is_over)
         left = leaving
         if policy.pinnable:
             left = sequence.follow([*others, *leaving])

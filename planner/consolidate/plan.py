@@ -73,8 +73,7 @@ def consolidate(  # noqa: PLR0913 - the options of the command
         question = replace(question, prices=read.prices if prices is None else prices)
     most_moves = _least(max_moves, protections_of(cluster).most)
     limits = _Limits(thousandths, most_moves, survive, pins, time_limit)
-    clock = Clock(time_limit * effort.CONSOLIDATION_SEARCH, stop_event)
-    asked = _Consolidation(question, read, limits, clock)
+    asked = _Consolidation(question, read, limits, stop_event)
     with old_left_alone():
         return asked.plan(curve=curve)
 
@@ -94,15 +93,20 @@ class _Consolidation:
     """One question about one cluster."""
 
     def __init__(
-        self, question: ConsolidationQuestion, catalogue: Catalogue | None, limits: _Limits, clock: Clock
+        self,
+        question: ConsolidationQuestion,
+        catalogue: Catalogue | None,
+        limits: _Limits,
+        stop_event: threading.Event | None,
     ) -> None:
         self._catalogue = catalogue
         self._limits = limits
         self._work = limits.seconds * WORK_PER_SECOND
-        self._clock = clock
+        self._clock = clock = Clock(limits.seconds * effort.CONSOLIDATION_SEARCH, stop_event)
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
-        #: ends the search, and what it found is carried out.
-        self._wave_meter = Meter(math.inf, Clock(limits.seconds * effort.CONSOLIDATION_WAVES))
+        #: ends the search; what it found is carried out then, once.
+        waves = Clock(limits.seconds * effort.CONSOLIDATION_WAVES, stop_event)
+        self._wave_meter = Meter(math.inf, waves)
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
@@ -161,7 +165,7 @@ class _Consolidation:
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
         layout, best = self._cheapest(self._carrying(), max_moves, share)
         for to_spare in self._to_spare():
-            if UNSURVIVED not in {kept.reason for kept in best.emptied.given_back.values()}:
+            if UNSURVIVED not in {kept.reason for kept in best.emptied.given_back.values()} or self._stops():
                 break
             share = meter.part(meter.left() / 2)
             found = self._cheapest(self._carrying(to_spare=to_spare), max_moves, share)[1]
@@ -180,20 +184,29 @@ class _Consolidation:
     ) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan of the layouts that the search comes by."""
         setting, limits = self._setting, carrying.limits(self._setting, max_moves)
+        meter.look_for("a cheaper set of nodes")
         found = ConsolidationSearch(setting.task(limits), meter, self._machines, self._bound).run()
         self._bound = found.bound
         # What the search worked with refers to itself, and holds gigabytes in a large cluster.
         gc.collect()
+        self._wave_meter.look_for("waves that empty more nodes")
         best = carrying.of(setting, found.layout)
-        if best.emptied.given_back and found.freer is not None:
+        if best.emptied.given_back and found.freer is not None and not self._stops():
             best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
         for layout in (*found.removals, setting.before):
-            if layout is not found.layout and self._cost(layout) < best.cost:
+            if layout is found.layout or self._cost(layout) >= best.cost:
+                continue
+            # What there is now may be cheaper than a plan of which only some machines come and nodes go.
+            if layout is setting.before or not self._stops():
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         best.emptied.check()
         return found, best
+
+    def _stops(self) -> bool:
+        """Whether a request to stop ends the search here: what it found is carried out, and nothing else."""
+        return self._meter.stopped and self._meter.cut_short()
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
@@ -207,13 +220,15 @@ class _Consolidation:
         yield best
         moves = best.emptied.moves
         for removal in layout.removals:
-            if removal.moves(self._setting.before) < moves:
+            if removal.moves(self._setting.before) < moves and not self._stops():
                 found = self._carrying().of(self._setting, removal)
                 found.emptied.check()
                 yield found
         for most in sorted(
             {moves * part // effort.FRONTIER_POINTS for part in range(effort.FRONTIER_POINTS)}
         ):
+            if self._stops():
+                break
             step = Meter(self._work * effort.FRONTIER_SHARE, self._clock)
             yield self._best(most, step)[1]
             if self._clock.over():
@@ -233,7 +248,8 @@ class _Consolidation:
             if best.emptied.is_open:
                 yield "plan again when these are gone: where replacements are is known then, and more may go"
         if over:
-            yield "whether --pin saves more was not tried: the time was over"
+            why = "it was stopped" if self._wave_meter.stopped else "the time was over"
+            yield f"whether --pin saves more was not tried: {why}"
             return
         found = self._carrying(pins=True).of(self._setting, layout.layout)
         more = best.cost - found.cost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -85,6 +85,13 @@ class Document(DocumentPart):
         return None
 
 
+class Cut(NamedTuple):
+    """What a search was looking for when its limit or a request to stop ended it."""
+
+    looking_for: str
+    stopped: bool
+
+
 class SearchDocument(Document):
     """What a search found."""
 
@@ -92,15 +99,12 @@ class SearchDocument(Document):
     """Whether the limit or Ctrl-C ended the search before its end; a note says what was being looked for.
     What was not cut is the same at every larger limit."""
 
-    def cut_while(self, looking_for: str | None, *, limited: bool = True) -> Self:
-        """The document of a search that was ended while it looked for something; None: it was not.
-
-        Where it has no limit (`limited` False), a stop did it.
-        """
-        if looking_for is None:
+    def cut_while(self, cut: Cut | None) -> Self:
+        """The document of a search that was ended while it looked for something; None: it was not."""
+        if cut is None:
             return self
-        longer = "more time (--time-limit)" if limited else "more time"
-        note = f"cut short while looking for {looking_for}: {longer} may find more"
+        ended, longer = ("stopped", "more time") if cut.stopped else ("cut short", "more time (--time-limit)")
+        note = f"{ended} while looking for {cut.looking_for}: {longer} may find more"
         return self.model_copy(update={"cut": True, "notes": (*self.notes, note)})
 
 

@@ -24,7 +24,7 @@ from planner.proof.clock import is_stop_requested, looking_for
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 
-_CUT = "the time was up before it was known which pods and fields exclude each other"
+_CUT = "{why} before it was known which pods and fields exclude each other"
 
 
 def explain(  # noqa: PLR0913 - what can be asked, each by its name
@@ -39,31 +39,32 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
     """The explanations of all pending pods, or of those named (`namespace/name`); one for pods alike.
 
     With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
-    When `stop_event` is set, no more changes are tried out.
+    When `stop_event` is set, nothing more is tried out.
     """
     static = AtRest(cluster, preemption, effort.explain)
     contradicted = contradictions(static.problem, pods)
     wanted = None if pods is None else set(pods)
     _check_names(static, wanted)
     items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
-    meter = Meter.of(batch, effort=effort) if batch > 0 else None
+    untried = is_stop_requested(stop_event)
+    meter = Meter.of(batch, stop_event, effort=effort) if batch > 0 else None
     found = None if meter is None else _conflict(cluster, static, wanted, meter)
-    cut = meter is not None and meter.cut is not None
+    cut = None if meter is None else meter.cut
     return ExplanationList(
         items=items,
         conflict=found,
         contradicted=contradicted,
-        cut=cut,
+        cut=cut is not None,
         kubernetes=static.problem.kubernetes.document,
         notes=(
             *cluster.notes,
             *static.problem.notes,
             *_placed(static, wanted or set()),
             *_making_room(static, wanted),
-            *(("stopped: not every change was tried out",) if is_stop_requested(stop_event) else ()),
+            *(("stopped: not every change was tried out",) if untried else ()),
             *notes_of(contradicted),
             *unreached(static.problem.cluster, items),
-            *((_CUT,) if cut else ()),
+            *((_CUT.format(why="it was stopped" if cut.stopped else "the time was up"),) if cut else ()),
         ),
     )
 

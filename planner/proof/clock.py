@@ -86,6 +86,10 @@ class Clock:
         """The seconds that are left; 0 once the stop event is set."""
         return 0.0 if self._stop_event.is_set() else max(0.0, self._end - time.monotonic())
 
+    def limit_is_over(self) -> bool:
+        """Whether no seconds are left, whatever the stop event is."""
+        return time.monotonic() >= self._end
+
     @property
     def stopped(self) -> bool:
         """Whether the user wants the answer now, however good."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from planner.documents.plan import Cut
 from planner.proof.clock import Clock, looking_for
 from planner.proof.effort import STANDARD, WORK_PER_SECOND, Effort
 
@@ -34,7 +35,7 @@ class Meter:
         self._looking = "a plan"
         #: How far each engine goes that is given this meter.
         self.effort: Effort = effort or (STANDARD if whole is None else whole.effort)
-        self._cut: str | None = None
+        self._cut: Cut | None = None
 
     @classmethod
     def of(
@@ -72,15 +73,22 @@ class Meter:
 
     def cut_short(self) -> bool:
         """Whether the limit ends the search here, rather than a step its own budget; that is remembered."""
+        return self._noted(self._clock.over() or (self._is_of_the_limit() and self._top()._work <= 0))
+
+    def limit_is_over(self) -> bool:
+        """Whether the time is over; a request to stop does not end what asks this."""
+        return self._noted(self._clock.limit_is_over())
+
+    def _noted(self, ends: bool) -> bool:
+        """The same, and where the search ends, what it was looking for is remembered."""
         top = self._top()
-        ends = self._clock.over() or (self._is_of_the_limit() and top._work <= 0)
         if ends and top._cut is None:
-            top._cut = top._looking
+            top._cut = Cut(top._looking, self._clock.stopped)
         return ends
 
     @property
-    def cut(self) -> str | None:
-        """What was being looked for when the limit ended it; None when it was not ended."""
+    def cut(self) -> Cut | None:
+        """What was being looked for when the search was ended; None when it was not ended."""
         return self._top()._cut
 
     @property

@@ -90,8 +90,9 @@ class UnscheduledMoves:
         total = left + len(self.plan.moves)
         if not left:
             return
-        if self.task.wave_meter.cut is not None:
-            yield f"{_are(left, total)} left out: the time limit was reached first"
+        if (cut := self.task.wave_meter.cut) is not None:
+            first = "it was stopped first" if cut.stopped else "the time limit was reached first"
+            yield f"{_are(left, total)} left out: {first}"
             return
         risky = self._scheduled_with_preemption()
         for workload, number in self._by_workload(risky):

@@ -115,7 +115,7 @@ def test_copies_are_counted_until_ctrl_c(
     parts = write(tmp_path / "set.json", deployment("web", 2, cpu="100m"))
     ended = planner("capacity", "-f", large, "--set", parts)
     assert (ended.code, ended.verdict) == (0, "There is room for at least 4 copies of 2 pods each.")
-    assert "note: cut short while looking for room for more copies: more time may find more" in ended.err
+    assert "note: stopped while looking for room for more copies: more time may find more" in ended.err
 
 
 def test_what_a_stop_leaves_out_is_not_told() -> None:

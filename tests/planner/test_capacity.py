@@ -399,7 +399,7 @@ def test_a_stop_leaves_out_what_was_not_counted_and_says_so() -> None:
     stop.set()
     found = capacity(cluster(node("a1", cpu="4"), web(1, cpu="1")), stop_event=stop)
     assert (found.cut, found.workloads) == (True, ())
-    assert any("cut short" in note for note in found.notes)
+    assert any("stopped while looking for" in note for note in found.notes)
 
 
 def test_what_has_no_number_of_replicas_is_an_error() -> None:

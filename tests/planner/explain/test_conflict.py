@@ -1,6 +1,7 @@
 """Pods that cannot be placed together: the set is a conflict, and nothing in it can be left out."""
 
 import random
+import threading
 from contextlib import suppress
 
 import numpy as np
@@ -95,6 +96,16 @@ def test_without_time_nothing_is_claimed() -> None:
 def test_nothing_is_solved_unless_asked_for() -> None:
     """The search is the caller's choice."""
     assert explain(cluster(node("a"), pod("huge", cpu="64"))).conflict is None
+
+
+def test_a_stop_is_not_called_the_limit() -> None:
+    """What went wrong: the search for a conflict went on, to the limit."""
+    stop = threading.Event()
+    stop.set()
+    pods = [pod(f"web-{number}", cpu="2", memory="1Gi") for number in range(3)]
+    found = explain(cluster(node("a"), *pods), batch=600, stop_event=stop)
+    assert found.cut
+    assert "it was stopped before it was known which pods and fields exclude each other" in found.notes
 
 
 def test_a_pod_that_others_count_is_not_left_out() -> None:

@@ -49,7 +49,7 @@ def test_work_that_is_used_up_cuts_what_was_looked_for() -> None:
     assert whole.part(1.0).over()
     whole.look_for("fewer moves")
     assert whole.over()
-    assert whole.cut == "a packing"
+    assert whole.cut == ("a packing", False)
 
 
 def test_a_bell_cuts_steps_as_well() -> None:
@@ -61,7 +61,7 @@ def test_a_bell_cuts_steps_as_well() -> None:
     stop_event.set()
     assert step.over()
     assert whole.stopped
-    assert whole.cut == "a plan"
+    assert whole.cut == ("a plan", True)
 
 
 def test_a_search_that_ended_by_itself_was_not_cut() -> None:
@@ -101,7 +101,7 @@ def test_the_solver_s_work_is_on_the_meter() -> None:
 
 def test_a_solve_that_its_own_budget_ends_is_not_cut() -> None:
     """But one that the limit ends is."""
-    for seconds, cut in ((100.0, None), (0.001, "a plan")):
+    for seconds, cut in ((100.0, None), (0.001, ("a plan", False))):
         whole = Meter.of(seconds)
         result = solved(_pigeons(40), whole, 0.01)
         assert not result.best

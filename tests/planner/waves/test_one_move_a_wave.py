@@ -110,7 +110,7 @@ def test_moves_are_not_called_unsafe_when_the_time_was_up(monkeypatch: pytest.Mo
     plan = cut_off()
     assert plan.cut
     assert not plan.steps
-    told = "left out: the time limit was reached first"
+    told = "left out: it was stopped first"
     assert any(note.endswith(told) for note in plan.notes)
     assert not any("no safe order" in note for note in plan.notes)
 
