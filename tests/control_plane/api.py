@@ -8,9 +8,9 @@ import ssl
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
-from tests.e2e.control_plane import Manifest
+Manifest = dict[str, Any]
 
 #: Where the objects of a kind live: the group's path, the plural, and whether they have a namespace.
 PATHS = {
@@ -29,7 +29,14 @@ PATHS = {
     "ResourceClaim": ("/apis/resource.k8s.io/v1", "resourceclaims", True),
     "ResourceSlice": ("/apis/resource.k8s.io/v1", "resourceslices", False),
     "DeviceClass": ("/apis/resource.k8s.io/v1", "deviceclasses", False),
+    "Deployment": ("/apis/apps/v1", "deployments", True),
+    "StatefulSet": ("/apis/apps/v1", "statefulsets", True),
+    "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
+    "Job": ("/apis/batch/v1", "jobs", True),
+    "ResourceQuota": ("/api/v1", "resourcequotas", True),
+    "Event": ("/api/v1", "events", True),
 }
+KIND_OF = {plural: kind for kind, (_, plural, _) in PATHS.items()}
 
 
 class Api:
@@ -110,10 +117,10 @@ class Api:
         status, found = self._ask("GET", self.path(item), None, "application/json")
         return found if status == 200 else None
 
-    def list(self, kind: str) -> list[Manifest]:
-        """All objects of a kind, each with its kind."""
+    def list(self, kind: str, **selected: str) -> list[Manifest]:
+        """All objects of a kind, each with its kind, that `labelSelector` and `fieldSelector` choose."""
         group, plural, _ = PATHS[kind]
-        found: dict[str, Any] = self.call("GET", f"{group}/{plural}")
+        found: dict[str, Any] = self.call("GET", f"{group}/{plural}?{urlencode(selected)}")
         version = group.removeprefix("/apis/").removeprefix("/api/")
         return [{"apiVersion": version, "kind": kind, **item} for item in found["items"]]
 

@@ -34,6 +34,8 @@ _NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 _BETWEEN_LOOKS = 0.05
 #: So many of the criteria of a victim's cost are kube's; the rest of them are ours.
 _CRITERIA = 5
+#: What the planner reads; events are of no use to it.
+_READ = tuple(kind for kind in PATHS if kind != "Event")
 _GIVEN_BACK = "deallocation of ResourceClaim completed"
 
 
@@ -187,7 +189,7 @@ class Replay:
                 self._api.patch_status(item, {"startTime": self._since[uid]})
 
     def _rested(self) -> list[Manifest] | None:
-        found = [item for kind in PATHS for item in self._api.list(kind)]
+        found = [item for kind in _READ for item in self._api.list(kind)]
         return found if all(map(_rests, found)) and _are_reserved(found) else None
 
 

@@ -173,7 +173,7 @@ def per_domain(live: ControlPlane, app: str, key: str = ZONE) -> Counter[str]:
     """How many pods of an app there are in every domain of the nodes that are there, none included."""
     domains = {item["metadata"]["name"]: item["metadata"]["labels"][key] for item in live.get("nodes")}
     found = Counter(dict.fromkeys(domains.values(), 0))
-    found.update(domains[item["spec"]["nodeName"]] for item in live.pods("-l", f"app={app}"))
+    found.update(domains[item["spec"]["nodeName"]] for item in live.pods(labels=f"app={app}"))
     return found
 
 

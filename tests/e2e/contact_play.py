@@ -153,7 +153,7 @@ def _all_run(found: list[Manifest], pods: int) -> bool:
 def _shrink(live: ControlPlane, shrunk: Shrunk) -> int:
     """Take replicas away, those of one zone first; how many went."""
     zones = {item["metadata"]["name"]: item["metadata"]["labels"][ZONE] for item in live.get("nodes")}
-    pods = live.pods("-l", f"app={shrunk.name}")
+    pods = live.pods(labels=f"app={shrunk.name}")
     first = [item["metadata"]["name"] for item in pods if zones[item["spec"]["nodeName"]] == shrunk.zone]
     if first:
         live.kubectl("annotate", "pod", *first, "controller.kubernetes.io/pod-deletion-cost=-100")
@@ -216,6 +216,5 @@ def _checked(live: ControlPlane) -> dict[str, Any]:
 
 def _preempted(live: ControlPlane) -> set[str]:
     """What the scheduler has said about preemption until now."""
-    words = ("--field-selector", "reason=Preempted")
-    found = live.get("events", *words)
-    return {f"{item['metadata']['uid']} {item.get('note', item.get('message'))}" for item in found}
+    found = live.get("events", fields="reason=Preempted")
+    return {f"{item['metadata']['uid']} {item['message']}" for item in found}

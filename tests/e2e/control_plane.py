@@ -7,6 +7,7 @@ the pipe closes, and the control plane takes all its programs down: nothing is e
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -17,11 +18,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-Manifest = dict[str, Any]
+from cli import main
+from tests.control_plane import api
+
+Manifest = api.Manifest
 Answer = TypeVar("Answer")
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -84,8 +89,22 @@ class ControlPlane:
         return ended.stdout
 
     def planner(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """A command of the planner, in a process of its own."""
-        return self.run(*self.command(*arguments))
+        """A command of the planner, in this process: one of its own takes longer to load than to answer."""
+        written, said = io.StringIO(), io.StringIO()
+        with self._as_environment(), redirect_stdout(written), redirect_stderr(said):
+            code = main.run(arguments)
+        return subprocess.CompletedProcess(arguments, code, written.getvalue(), said.getvalue())
+
+    @contextlib.contextmanager
+    def _as_environment(self) -> Iterator[None]:
+        before, inside = dict(os.environ), self.environment
+        os.environ.clear()
+        os.environ.update(inside)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
     @staticmethod
     def command(*arguments: str) -> Sequence[str]:
@@ -97,16 +116,19 @@ class ControlPlane:
         listing = {"apiVersion": "v1", "kind": "List", "items": objects}
         self.kubectl("create", "-f", "-", given=json.dumps(listing))
 
-    def get(self, kinds: str, *arguments: str) -> list[Manifest]:
-        """All objects of these kinds, of all namespaces unless one is named."""
-        where = () if {"-n", "--namespace"} & set(arguments) else ("--all-namespaces",)
-        found = json.loads(self.kubectl("get", kinds, *arguments, *where, "--output", "json"))
-        items: list[Manifest] = found.get("items", [found])
-        return items
+    def get(self, kinds: str, *, labels: str = "", fields: str = "") -> list[Manifest]:
+        """All objects of these kinds, by their plurals, that the selectors choose.
 
-    def pods(self, *arguments: str) -> list[Manifest]:
+        kubectl takes ten times as long to say the same.
+        """
+        chosen = {"labelSelector": labels, "fieldSelector": fields}
+        with api.Api(self.kubeconfig) as line:
+            return [item for kind in kinds.split(",") for item in line.list(api.KIND_OF[kind], **chosen)]
+
+    def pods(self, *, labels: str = "", fields: str = "") -> list[Manifest]:
         """The pods that are not on their way out."""
-        return [pod for pod in self.get("pods", *arguments) if "deletionTimestamp" not in pod["metadata"]]
+        found = self.get("pods", labels=labels, fields=fields)
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def at_rest(self, pods: int, seconds: float = PATIENCE_SECONDS) -> list[Manifest]:
         """So many pods, all of them ready, and nothing terminating."""

@@ -138,7 +138,7 @@ def too_many(live: ControlPlane) -> int:
 def per_zone(live: ControlPlane, app: str) -> Counter[str]:
     """How many pods of an app there are in each zone."""
     zones = {item["metadata"]["name"]: item["metadata"]["labels"][ZONE] for item in live.get("nodes")}
-    return Counter(zones.get(pod["spec"].get("nodeName", ""), "-") for pod in live.pods("-l", f"app={app}"))
+    return Counter(zones.get(pod["spec"].get("nodeName", ""), "-") for pod in live.pods(labels=f"app={app}"))
 
 
 def evictions(live: ControlPlane, before: list[Manifest]) -> int:

@@ -35,11 +35,11 @@ def told(live: ControlPlane, *command: str, given: Manifest | None = None) -> tu
     return ended.returncode, json.loads(ended.stdout)
 
 
-def refusal(live: ControlPlane, kind: str = "deployment") -> str:
-    """What the API server says of the pods of the workload web, after the word that names the pod."""
+def refusal(live: ControlPlane) -> str:
+    """What the API server says of the pods of the Deployment web, after the word that names the pod."""
 
     def failed() -> str | None:
-        (found,) = live.get(kind, "web", "-n", "default")
+        (found,) = live.get("deployments", fields="metadata.name=web")
         conditions = found["status"].get("conditions", ())
         lines = [item["message"] for item in conditions if item["type"] == "ReplicaFailure"]
         return lines[0].partition(" is ")[2] if lines else None
@@ -52,7 +52,7 @@ def at_rest(live: ControlPlane) -> list[Manifest]:
     seen: list[Any] = [None, 0.0]
 
     def quiet() -> list[Manifest] | None:
-        pods = live.pods("-l", "app=web")
+        pods = live.pods(labels="app=web")
         now = sorted((pod["metadata"]["name"], is_ready(pod)) for pod in pods)
         if now != seen[0]:
             seen[:] = [now, time.monotonic()]

@@ -40,7 +40,7 @@ def scaled(live: ControlPlane, name: str, replicas: int) -> list[str]:
     live.kubectl("scale", f"deployment/{name}", f"--replicas={replicas}", "-n", "default")
 
     def looked_at() -> list[str] | None:
-        pods = [pod for pod in live.pods("-l", f"app={name}") if "deletionTimestamp" not in pod["metadata"]]
+        pods = [pod for pod in live.pods(labels=f"app={name}") if "deletionTimestamp" not in pod["metadata"]]
         waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
         said = [line for pod in waiting for line in _unscheduled(pod)]
         return said if len(pods) == replicas and len(said) == len(waiting) else None

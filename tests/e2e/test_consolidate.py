@@ -42,7 +42,7 @@ def test_nodes_are_emptied_and_deleted(
 def test_thirty_nodes_with_prices(live: ControlPlane, tmp_path: Path, words: tuple[str, ...]) -> None:
     """What is left costs what the document says, spread holds, and nodes are kept for the pods it names."""
     pods = thirty_nodes(live)
-    (alone,) = live.pods("-l", "app=alone")
+    (alone,) = live.pods(labels="app=alone")
     plan = consolidation(live, tmp_path, "--prices", price_list(tmp_path), "--keep", "n29", *words)
     assert plan.reasons["n29"] == (None, "named by --keep")
     assert plan.reasons["n16"] == ("default/bare", "holds a pod that stays: without a controller")
@@ -89,7 +89,7 @@ def test_any_zone_may_be_lost_afterwards(live: ControlPlane, tmp_path: Path) -> 
     live.kubectl("delete", "deployment", "alone")  # it may run on n4 only
     at_home(live, pods - 2)
     zone, _ = max((per_domain(live, "web") + per_domain(live, "api")).items(), key=lambda item: item[1])
-    lost = {item["metadata"]["name"] for item in live.get("nodes", "-l", f"{ZONE}={zone}")}
+    lost = {item["metadata"]["name"] for item in live.get("nodes", labels=f"{ZONE}={zone}")}
     gone = [p["metadata"]["name"] for p in live.get("pods") if p["spec"].get("nodeName") in lost]
     live.kubectl("delete", "node", *lost)
     live.kubectl("delete", "pod", "--force", *gone)
@@ -136,5 +136,5 @@ def test_replacements_land_where_the_scheduler_likes_on_a_large_cluster(
 
 def _waiting(live: ControlPlane, app: str) -> int:
     """How many pods of an app the scheduler has found no node for."""
-    found = (c for item in live.pods("-l", f"app={app}") for c in item["status"].get("conditions", ()))
+    found = (c for item in live.pods(labels=f"app={app}") for c in item["status"].get("conditions", ()))
     return sum(c.get("reason") == "Unschedulable" for c in found)

@@ -76,7 +76,7 @@ def test_a_snapshot_knows_its_cluster(live: ControlPlane, tmp_path: Path) -> Non
     file = tmp_path / "snapshot.json"
     assert live.planner("snapshot", "-o", str(file)).returncode == 0
     cluster = Cluster.load(file)
-    [kube_system] = live.get("namespaces", "--field-selector", "metadata.name=kube-system")
+    [kube_system] = live.get("namespaces", fields="metadata.name=kube-system")
     assert cluster.origin is not None
     assert cluster.uid == cluster.origin.cluster == kube_system["metadata"]["uid"]
     assert (cluster.origin.context, cluster.origin.kubeconfig) == ("local", str(live.kubeconfig))

@@ -43,7 +43,7 @@ def definition(group: str, version: str, kind: str) -> Manifest:
 
 def owned(live: ControlPlane, item: Manifest, kind: str) -> Manifest:
     """The reference to an object that the API server has."""
-    (found,) = live.get(kind, item["metadata"]["name"], "-n", "default")
+    found = json.loads(live.kubectl("get", kind, item["metadata"]["name"], "--output", "json"))
     named = {key: found["metadata"][key] for key in ("name", "uid")}
     return {"apiVersion": item["apiVersion"], "kind": item["kind"], "controller": True, **named}
 

@@ -104,18 +104,18 @@ def test_who_tolerates_the_cordon_comes_back(live: ControlPlane, tmp_path: Path)
     live.create(node("old1"), agent, workload("web", 2))
     live.at_rest(3)
     live.create(node("new1"))
-    (first,) = live.pods("-l", "app=agent")
+    (first,) = live.pods(labels="app=agent")
     script = planned(live, tmp_path, "drain", "old1")
     assert strike(live, script, "KILL", 15, "after").returncode == -9
     live.at_rest(3)
-    assert live.pods("-l", "app=agent")[0]["metadata"]["uid"] != first["metadata"]["uid"]
+    assert live.pods(labels="app=agent")[0]["metadata"]["uid"] != first["metadata"]["uid"]
     assert cordoned(live) == {"old1": "was:open"}
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith("and cordoned, but for pods that tolerate that: 1\n")
     live.at_rest(3)
     assert (where(live), cordoned(live)) == ({"old1", "new1"}, {"old1": None})
-    assert {item["spec"]["nodeName"] for item in live.pods("-l", "app=web")} == {"new1"}
+    assert {item["spec"]["nodeName"] for item in live.pods(labels="app=web")} == {"new1"}
 
 
 def test_new_nodes_first(live: ControlPlane, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_pod_of_a_stateful_set_is_made_when_the_old_one_has_ended(
     foreseen = json.loads(live.planner("drain", "a1", "-o", "json").stdout)
     live.kubectl("drain", "a1")
     live.at_rest(2)
-    (after,) = live.pods("-l", "app=web")
+    (after,) = live.pods(labels="app=web")
     (evicted,) = (row for step in foreseen["steps"] for row in step["evictions"])
     assert after["spec"]["nodeName"] == evicted["lands"] == place
 

@@ -40,7 +40,7 @@ def test_a_sweep_of_the_live_cluster(live: ControlPlane) -> None:
     live.kubectl("scale", "deployment/web", f"--replicas={failing}", "-n", "default")
 
     def refused() -> bool | None:
-        pods = live.pods("-l", "app=web")
+        pods = live.pods(labels="app=web")
         waiting = [
             pod for pod in pods if not pod["spec"].get("nodeName") and pod.get("status", {}).get("conditions")
         ]

@@ -121,7 +121,7 @@ def _counted(live: ControlPlane) -> None:
     def known() -> bool | None:
         budgets = live.get("poddisruptionbudgets")
         up = {
-            name: sum(is_ready(pod) for pod in live.pods("-l", f"app={name}"))
+            name: sum(is_ready(pod) for pod in live.pods(labels=f"app={name}"))
             for name in (item["metadata"]["name"] for item in budgets)
         }
         said = {item["metadata"]["name"]: item.get("status", {}).get("currentHealthy") for item in budgets}

@@ -20,7 +20,7 @@ def _job(name: str, parallelism: int, completions: int) -> Manifest:
 
 
 def _pods(live: ControlPlane, app: str) -> list[Manifest]:
-    return live.pods("-l", f"app={app}")
+    return live.pods(labels=f"app={app}")
 
 
 def _running(live: ControlPlane, app: str) -> list[Manifest]:

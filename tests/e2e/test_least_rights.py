@@ -42,7 +42,7 @@ def test_the_planner_works_with_the_least_rights(live: ControlPlane, limited: Pa
     assert live.planner("snapshot", "-o", str(file), "--kubeconfig", str(limited)).stderr == ""
     found = Cluster.load(file)
     assert len(found.pods) == 4
-    (kube_system,) = live.get("namespaces", "--field-selector", "metadata.name=kube-system")
+    (kube_system,) = live.get("namespaces", fields="metadata.name=kube-system")
     assert found.uid == kube_system["metadata"]["uid"]
 
 

@@ -198,9 +198,9 @@ def test_a_replacement_has_its_time_from_then_on(live: ControlPlane, tmp_path: P
 def test_a_pod_that_never_ends(live: ControlPlane, tmp_path: Path) -> None:
     """A finalizer holds it: one line says so, and no other wave begins; without it a new start goes on."""
     full_zone(live, linger=0, grace=1)
-    (filler,) = live.pods("-l", "app=filler")
+    (filler,) = live.pods(labels="app=filler")
     name = filler["metadata"]["name"]
-    script, before = planned(live, tmp_path, "rebalance"), live.pods("-l", "app=web")
+    script, before = planned(live, tmp_path, "rebalance"), live.pods(labels="app=web")
     live.kubectl("patch", "pod", name, "--type=merge", "-p", HELD)
     for _ in range(2):  # the second start has to see it, too, before anything else
         ended = carried_out(live, script, progress=True, GRACE_MARGIN="2")

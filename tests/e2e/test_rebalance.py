@@ -89,7 +89,7 @@ def test_a_budget_that_says_not_now(live: ControlPlane, tmp_path: Path) -> None:
     both = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "other"]}]}
     live.create(other, budget("web", minAvailable=4, selector=both))
     wait_for("a count of the budget", lambda: allowed(live) or None)
-    script, before = planned(live, tmp_path, "rebalance"), live.get("pods", "-l", "app=web")
+    script, before = planned(live, tmp_path, "rebalance"), live.get("pods", labels="app=web")
     # A pod that is not there for a while uses the budget up.
     live.kubectl("delete", "pod", "other")
     wait_for("end of the budget", lambda: True if allowed(live) == 0 else None)

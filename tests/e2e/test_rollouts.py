@@ -180,7 +180,7 @@ def _row(foreseen: Rollout, item: Manifest) -> WorkloadRollout:
 def _is_complete(live: ControlPlane, item: Manifest) -> bool:
     """Whether there are all pods that are asked for, all of the template that was applied."""
     asked = item["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]
-    pods = live.pods("-l", f"app={item['metadata']['name']}")
+    pods = live.pods(labels=f"app={item['metadata']['name']}")
     wanted = item["spec"].get("replicas", len(live.get("nodes")))
     made = [pod["spec"]["containers"][0]["resources"]["requests"] for pod in pods]
     return len(pods) == wanted and all(found.items() >= asked.items() for found in made)
@@ -247,9 +247,9 @@ def test_a_pod_that_is_terminating_before(
     leaving["metadata"]["deletionTimestamp"] = leaving["metadata"]["creationTimestamp"]
     foreseen = rollout(Cluster.from_objects(dump), Cluster.from_objects([web, filler], partial=True))
     live.kubectl("delete", "pod", leaving["metadata"]["name"], "--wait=false")
-    wait_for("another pod", lambda: [item for item in live.pods("-l", "app=web") if is_ready(item)] or None)
+    wait_for("another pod", lambda: [item for item in live.pods(labels="app=web") if is_ready(item)] or None)
     static(live)
-    (after,) = live.pods("-l", "app=filler")
+    (after,) = live.pods(labels="app=filler")
     assert (after["metadata"]["uid"] == uids["filler"]) is stays
     assert (_row(foreseen, filler).least_ready == 1) is stays
 

@@ -73,11 +73,14 @@ def bound_volumes(api: Api) -> dict[str, str] | None:
 
 
 def decided(api: Api, item: Manifest) -> tuple[str, str] | None:
-    """The node of a pod, or why it has none."""
+    """The node of a pod, or why it has none.
+
+    All claims were made before it: kube-scheduler tries again when it has heard of one that it does not find.
+    """
     found = api.get(item) or item
     told = {c["type"]: c.get("message", "") for c in found.get("status", {}).get("conditions", ())}
-    node = found["spec"].get("nodeName", "")
-    return (node, told.get("PodScheduled", "")) if node or told.get("PodScheduled") else None
+    node, line = found["spec"].get("nodeName", ""), told.get("PodScheduled", "")
+    return (node, line) if node or (line and not line.endswith("not found")) else None
 
 
 def best(ours: SchedulingDecision) -> set[int]:

@@ -64,7 +64,7 @@ def test_marks_that_cannot_be_read_in_the_end(live: ControlPlane, script: Path) 
     assert "stopped: the nodes cannot be read: Error from server (InternalError): no leader" in ended.stderr
     assert "whether all nodes are open that were is not known: start this again" in ended.stderr
     assert carried_out(live, script).returncode == 0
-    (old,) = live.get("nodes", "--field-selector", "metadata.name=old")
+    (old,) = live.get("nodes", fields="metadata.name=old")
     assert "planner/drain" not in old["metadata"].get("annotations", {})
     assert old["spec"]["unschedulable"]
 
