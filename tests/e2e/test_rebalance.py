@@ -101,7 +101,7 @@ def test_a_budget_that_says_not_now(live: ControlPlane, tmp_path: Path) -> None:
 
 def allowed(live: ControlPlane) -> int | None:
     """How many evictions the only budget allows just now."""
-    found: int | None = live.get("pdb")[0].get("status", {}).get("disruptionsAllowed")
+    found: int | None = live.get("poddisruptionbudgets")[0].get("status", {}).get("disruptionsAllowed")
     return found
 
 
