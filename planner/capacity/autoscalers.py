@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
@@ -11,6 +11,7 @@ from models.objects.workload import DaemonSet, Job, Workload
 from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
+from planner.proof.effort import STANDARD
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.autoscaling import targets_of
 from planner.whatif.named import workload_named
@@ -69,15 +70,29 @@ def _left(cluster: Cluster) -> _Left:
     return left
 
 
-def _unplaced(scheduler: Scheduler) -> Iterator[SchedulingDecision]:
-    """The decisions that leave a pod without a node; pods that are preempted come back behind all others."""
-    preempted: deque[int] = deque()
-    for decision in scheduler.run():
-        preempted.extend(decision.victims)
-        if decision.node is None:
-            yield decision
-    while preempted:
-        decision = scheduler.decide(preempted.popleft())
-        preempted.extend(decision.victims)
-        if decision.node is None:
-            yield decision
+def _unplaced(scheduler: Scheduler) -> Iterable[SchedulingDecision]:
+    """What is decided about the pods that are left without a node once all is at rest.
+
+    Pods that are preempted come back behind all others where a controller makes them again, and those that
+    are refused are tried again as long as pods come or go.
+    """
+    scheduler.restore_nominations(scheduler.queue)
+    waiting, left = deque(scheduler.queue), dict[int, SchedulingDecision]()
+    for _ in range(STANDARD.explain.rounds_to_rest):
+        changed = False
+        while waiting:
+            decision = scheduler.take(waiting.popleft())
+            scheduler.state.forget_history()
+            left.pop(decision.pod, None)
+            if decision.node is None:
+                left[decision.pod] = decision
+            changed |= decision.node is not None or bool(decision.victims)
+            waiting.extend(pod for pod in decision.victims if _comes_back(scheduler, pod))
+        if not changed:
+            break
+        waiting.extend(left)
+    return left.values()
+
+
+def _comes_back(scheduler: Scheduler, pod: int) -> bool:
+    return scheduler.problem.pods[pod].metadata.controller is not None

@@ -20,7 +20,7 @@ from planner.capacity.replicas import limits
 from planner.documents.capacity import SetCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, report_best, until_stop
-from planner.scheduler.scheduler import Scheduler
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
 #: So many copies are tried at first, and so many times more where all of them were placed.
 _FIRST, _MORE = 1, 4
@@ -119,21 +119,44 @@ class _Attempt:
             placed = max(0, number - 1)
             yield SetCapacity(pods=size, more=placed, exact=False)
             report_best(f"{placed} copies")
-            for pod in pods:
+            left = self._first_left(pods, stop_event, evicts=not number)
+            if is_stop_requested(stop_event):
+                return
+            if number and left is not None:
+                yield SetCapacity(
+                    pods=size,
+                    more=placed,
+                    pod=self.problem.pods[left.pod].key,
+                    message=left.message,
+                    limited_by=limits(self.scheduler, left),
+                )
+                return
+        yield SetCapacity(pods=size, more=len(self.pods_by_copy) - 1, exact=False)
+
+    def _first_left(
+        self, pods: Sequence[int], stop_event: threading.Event | None, *, evicts: bool
+    ) -> SchedulingDecision | None:
+        """What is decided about the first pod that stays without a node, or, unless it may, evicts others.
+
+        One that is refused is tried again after all others, as kube-scheduler does when pods have come that
+        it asks for.
+        """
+        left = pods
+        while left:
+            refused = []
+            for pod in left:
                 if is_stop_requested(stop_event):
-                    return
+                    return None
                 decision = self.scheduler.take(pod)
                 self.scheduler.state.forget_history()
-                if number and (decision.node is None or decision.victims):
-                    yield SetCapacity(
-                        pods=len(pods),
-                        more=placed,
-                        pod=self.problem.pods[pod].key,
-                        message=decision.message,
-                        limited_by=limits(self.scheduler, decision),
-                    )
-                    return
-        yield SetCapacity(pods=size, more=len(self.pods_by_copy) - 1, exact=False)
+                if decision.victims and not evicts:
+                    return decision
+                if decision.node is None:
+                    refused.append(decision)
+            if len(refused) == len(left):
+                return refused[0]
+            left = [decision.pod for decision in refused]
+        return None
 
 
 def _together(copies: Sequence[Snapshot]) -> Snapshot:

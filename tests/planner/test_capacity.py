@@ -30,6 +30,7 @@ from tests.builders import (
     scheduler,
     spread,
     storage_class,
+    term,
 )
 from tests.planner.capacity_clusters import left_over, mixed, ordinals_taken, two_constraints, workloads
 
@@ -391,6 +392,28 @@ def test_replicas_that_another_workload_preempts_stay_pending(cpu: str, pending:
     found = cluster(node("a1", cpu=cpu), web, revision(web), *pods, api, *scalers)
     rows = {row.name: (row.pending, row.alone) for row in capacity(found, autoscalers=True).autoscalers}
     assert rows == {"web": (pending, 0), "api": (0, 0)}
+
+
+def test_a_pod_that_asks_for_one_that_comes_later_is_tried_again() -> None:
+    """What went wrong: it was said to stay pending, with exit code 1; kube-scheduler takes it up again."""
+    asks = scaled("Deployment", "asks", 0, cpu="1", near=[term(HOST, "web")])
+    scalers = [autoscaler(1, "asks"), autoscaler(1)]
+    found = capacity(cluster(node("a1", cpu="4"), asks, web(0, cpu="1"), *scalers), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "asks": (0, 0),
+        "web": (0, 0),
+    }
+
+
+def test_a_preempted_pod_that_nothing_makes_again_takes_no_room() -> None:
+    """What went wrong: it came back, and took the room of a replica that was preempted with it."""
+    owner = web(1, cpu="1")
+    running = [pod("bare", "a1", cpu="1"), replica(revision(owner), "web-1", "a1")]
+    api = scaled("Deployment", "api", 0, cpu="2", priority=1)
+    nodes = [node("a1", cpu="2"), node("b1", cpu="1")]
+    scalers = [autoscaler(1), autoscaler(1, "api")]
+    found = capacity(cluster(*nodes, owner, revision(owner), *running, api, *scalers), autoscalers=True)
+    assert {row.name: row.pending for row in found.autoscalers} == {"web": 0, "api": 0}
 
 
 def test_a_stop_leaves_out_what_was_not_counted_and_says_so() -> None:

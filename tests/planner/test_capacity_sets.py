@@ -111,6 +111,19 @@ def test_the_namespace_of_a_copy_is_labelled_with_its_own_name() -> None:
     assert (found.more, found.limited_by) == (8, ("NodeResourcesFit",))
 
 
+@pytest.mark.parametrize("order", [("web", "cache"), ("cache", "web")])
+def test_the_order_of_the_manifests_does_not_matter(order: tuple[str, str]) -> None:
+    """What went wrong: a pod before the one that its affinity asks for was refused, and no copy had room."""
+    parts = {name: deployment(name, 1, cpu="500m") for name in order}
+    near = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "cache"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    parts["web"]["spec"]["template"]["spec"]["affinity"] = affinity
+    sets = Cluster.from_objects([*parts.values()], partial=True)
+    found = capacity(Cluster.from_objects([node("a1", "a", cpu="4")]), sets=sets).sets
+    assert found is not None
+    assert (found.more, found.limited_by) == (4, ("NodeResourcesFit",))
+
+
 def test_more_pods_than_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """What went wrong: where more copies were tried than pods can be made, the answer was exit code 2."""
     for module in ("planner.capacity.sets", "models.controllers.expand"):
