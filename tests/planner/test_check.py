@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ from tests.builders import (
     service,
     spread,
     term,
+    tolerate,
     volume,
     workload,
 )
@@ -331,6 +333,27 @@ def test_a_constraint_that_counts_some_of_its_own_pods_is_none() -> None:
     """Another revision may have other labels; as long as some pods are counted there is no finding."""
     pods = webs("a1 b1") + webs("c1", start=5, app="old")
     assert check(cluster(*ABC, *pods, WEB)).findings == ()
+
+
+@pytest.mark.parametrize(
+    "words", [{"node_selector": {"os": "linux"}}, {"tolerations": [tolerate("example.com/spot")]}]
+)
+def test_revisions_that_differ_and_are_left_the_same_nodes_are_one_row(words: dict[str, Any]) -> None:
+    """What went wrong: in the middle of a rollout a constraint was told twice, and twice as much too many."""
+    constraint = spread(nodeTaintsPolicy="Honor")
+    nodes = [node(f"{zone}1", zone=zone, labels={"os": "linux"}) for zone in "ab"]
+    old, new = (webs("a1 a1", start, spread=[constraint], **more) for start, more in ((0, {}), (2, words)))
+    report = check(cluster(*nodes, *old, *new, WEB))
+    assert [(row.domains, row.excess) for row in report.constraints] == [({"a": 4, "b": 0}, {"a": 3})]
+    assert (report.violations, report.hard_excess) == (1, 3)
+
+
+def test_revisions_that_are_left_other_nodes_are_rows_of_their_own() -> None:
+    """Each has its own domains, and its own global minimum."""
+    old = webs("a1 b1", spread=[spread()])
+    new = webs("a1", 2, spread=[spread()], node_selector={ZONE: "a"})
+    rows = check(cluster(*ABC, *old, *new, WEB)).constraints
+    assert [row.domains for row in rows] == [{"a": 2, "b": 1, "c": 0}, {"a": 2}]
 
 
 def test_pods_outside_all_domains_are_counted_and_named() -> None:

@@ -29,6 +29,11 @@ _REASON = "node(s) didn't match pod topology spread constraints"
 _REASON_LABEL = f"{_REASON} (missing required label)"
 
 
+def _packed(nodes: Mask) -> bytes:
+    """Equal for the same nodes, whichever affinity or tolerations leave them; empty for all nodes."""
+    return b"" if nodes.all() else np.packbits(nodes).tobytes()
+
+
 @dataclass(frozen=True, slots=True)
 class SpreadRules:
     """All constraints of a template of one kind; soft ones may ask for all labels or not."""
@@ -108,14 +113,12 @@ class PodTopologySpread(Filter, Score):
     ) -> Rule:
         constraint, selection = found
         eligible: Mask = labelled
-        part: list[Hashable] = [constraint.node_affinity_policy, constraint.node_taints_policy, keys]
         if constraint.node_affinity_policy == "Honor":
             eligible = eligible & self.problem.eligibility.by_affinity(template)
-            part.append(template.eligibility)
         if constraint.node_taints_policy == "Honor":
             eligible = eligible & self.problem.eligibility.by_taints(template)
-            part.append(template.tolerations)
-        counted = Counted(selection, tuple(part), keys)
+        policies = constraint.node_affinity_policy, constraint.node_taints_policy
+        counted = Counted(selection, (*policies, keys, _packed(eligible)), keys)
         column = self.nodes.column(constraint.topology_key)
         counts = self.state.domain_counts(self._tally(selection), column, eligible, counted.eligible)
         return Rule(constraint, counted, selection.matches(template), counts)
