@@ -119,7 +119,7 @@ class Scope:
                 "hard_excess": sum(surplus),
                 "violations": len(surplus) + len(findings),
                 "pending": sum(
-                    pod.key in pods and not pod.node_name and not pod.is_finished for pod in cluster.pods
+                    pod.key in pods and pod.is_waiting and not pod.is_terminating for pod in cluster.pods
                 ),
             }
         )

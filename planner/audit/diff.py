@@ -71,6 +71,9 @@ def _side(cluster: Cluster, namespace: str | None) -> _Side:
     workloads, places = {}, {}
     for place in chosen:
         pod = problem.pods[place]
+        if nodes[place] < 0 and pod.is_terminating:
+            # It will never have a node: it waits for its end alone.
+            continue
         workloads[pod.key] = owners.workload_of(pod, problem.templates[templates[place]])
         places[pod.key] = problem.nodes.names[nodes[place]] if nodes[place] >= 0 else ""
     return _Side(

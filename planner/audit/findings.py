@@ -40,7 +40,7 @@ def audit(problem: Problem, node_of: Codes) -> CheckReport:
         findings=findings,
         hard_excess=sum(surplus),
         violations=len(surplus) + len(findings),
-        pending=int((node_of < 0).sum()),
+        pending=sum(not problem.pods[pod].is_terminating for pod in np.flatnonzero(node_of < 0).tolist()),
         notes=tuple(dict.fromkeys(_without_domains(problem, spread))),
     )
 

@@ -356,6 +356,12 @@ def test_revisions_that_are_left_other_nodes_are_rows_of_their_own() -> None:
     assert [row.domains for row in rows] == [{"a": 2, "b": 1, "c": 0}, {"a": 2}]
 
 
+def test_a_pod_that_ends_without_a_node_is_not_pending() -> None:
+    """What went wrong: a pod that a finalizer holds was told as one that waits; `simulate` knew of none."""
+    report = check(cluster(*ABC, *webs("a1"), pod("job", gone=True), pod("waits"), WEB))
+    assert report.pending == 1
+
+
 def test_pods_outside_all_domains_are_counted_and_named() -> None:
     """A node without the label, and one that a policy leaves out, are in no domain: the pods are named."""
     nodes = [*ABC, node("x"), node("t1", zone="a", taints=["t:NoSchedule"])]

@@ -62,6 +62,16 @@ def test_who_waits_and_where_it_was() -> None:
     ]
 
 
+def test_a_pod_that_ends_without_a_node_does_not_wait() -> None:
+    """What went wrong: a pod that a finalizer holds was told as one that waits, with exit code 1."""
+    running = [node("n0", "a"), pod("web", "n0")]
+    ending = pod("job", gone=True)
+    found = diff(Cluster.from_objects(running), Cluster.from_objects([*running, ending]))
+    assert (found.pending, found.workloads, found.after.pending) == ((), (), 0)
+    found = diff(Cluster.from_objects([*running, pod("job")]), Cluster.from_objects([*running, ending]))
+    assert [(row.pending_before, row.pending_after) for row in found.workloads] == [(1, 0)]
+
+
 def test_who_waited_has_a_node() -> None:
     """Under the same name."""
     found = diff(made({"w0": ""}), made({"w0": "n3"}))
