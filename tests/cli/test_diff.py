@@ -27,7 +27,20 @@ def test_what_got_worse_is_1(planner: Planner, files: tuple[str, str]) -> None:
     )
     assert planner("diff", *reversed(files)).code == 1
     assert planner("diff", files[0], files[0]).code == 0
-    assert planner("diff", files[0], files[0]).out == "No difference in nodes, pods and spread.\n"
+    assert planner("diff", files[0], files[0]).verdict == (
+        "No node came, went or was cordoned, no pod moved or waits that did not, and the spread is the same."
+    )
+
+
+def test_what_is_not_looked_at_is_not_said_to_be_the_same(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: "No difference in nodes" of one that has a taint and other labels, and is larger."""
+    before = write(tmp_path / "before.json", node("a1", "a"), pod("web-0", on="a1", cpu="1"))
+    after = write(
+        tmp_path / "after.json", node("a1", "b", cpu="8", taint="old"), pod("web-0", on="a1", cpu="3")
+    )
+    ended = planner("diff", before, after)
+    assert ended.code == 0
+    assert "No difference" not in ended.out
 
 
 def test_the_forms(planner: Planner, files: tuple[str, str]) -> None:

@@ -22,6 +22,8 @@ from cli.output.views.spread import row_after
 from planner.documents.diff import Diff, MovedPod, WorkloadChange
 
 _MOST_NAMES = 8
+#: What is looked at, and nothing else: not taints, labels or requests.
+_SAME = "No node came, went or was cordoned, no pod moved or waits that did not, and the spread is the same"
 
 
 def sections(document: Diff, page: Page) -> Iterator[Section]:
@@ -64,7 +66,7 @@ def _verdict(document: Diff) -> VerdictBlock:
         parts = [
             "No pod moved, none waits that did not before, and as many pods as before are too many"
             if any(changed)
-            else "No difference in nodes, pods and spread"
+            else _SAME
         ]
     sentence = "; ".join(parts)
     return VerdictBlock(f"{sentence[0].upper()}{sentence[1:]}.", "bad" if worse else "good")
