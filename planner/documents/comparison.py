@@ -88,7 +88,7 @@ class Difference(DocumentPart):
     by_priority: tuple[PriorityDifference, ...] = ()
     """The same by priority."""
     spread: tuple[SpreadDifference, ...] = ()
-    """Constraints whose domains differ."""
+    """Every constraint, in the order of `optimal.spread`."""
     nodes_used: int
     """How many more nodes are used."""
     utilisation: tuple[UtilisationDifference, ...] = ()
