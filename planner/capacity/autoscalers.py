@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from models import Cluster
+from models.controllers.owners import Workloads
 from models.controllers.reconcile import workloads_of
+from models.objects.pod import Pod
 from models.objects.workload import DaemonSet, Job, Workload
 from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
@@ -17,8 +20,14 @@ from planner.whatif.autoscaling import targets_of
 from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
 
-#: How many pods of a workload stay pending, and the line about the first of them.
-_Left = dict[str, tuple[int, str]]
+
+class _Rest(NamedTuple):
+    """What is left without a node once all is at rest."""
+
+    pending: Mapping[str, tuple[int, str]]
+    """How many pods of a workload, by its name, and the line about the first of them."""
+    helped: Collection[str]
+    """The workloads whose pods may have a node only because pods of others came or were preempted."""
 
 
 def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
@@ -31,13 +40,13 @@ def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
         together = scale(together, workload, most)
     # One that takes pods away makes room for those of others.
     makes_room = any(_shrinks(workload_named(cluster, workload), most) for _, workload, most in targets)
-    left, rows = _left(together) if targets else {}, []
+    rest, rows = _rest(together) if targets else _Rest({}, ()), []
     for number, (scaler, workload, most) in enumerate(targets):
         report_best(f"{number} of {len(targets)} autoscalers")
-        pending, message = left.get(workload, (0, ""))
+        pending, message = rest.pending.get(workload, (0, ""))
         alone = 0
-        if pending or makes_room or most < largest[workload]:
-            alone, _ = _left(scale(cluster, workload, most)).get(workload, (0, ""))
+        if pending or makes_room or most < largest[workload] or workload in rest.helped:
+            alone, _ = _rest(scale(cluster, workload, most)).pending.get(workload, (0, ""))
         rows.append(
             AutoscalerCapacity(
                 namespace=scaler.namespace,
@@ -57,27 +66,50 @@ def _shrinks(workload: Workload, most: int) -> bool:
     return not isinstance(workload, DaemonSet | Job) and workload.spec.replicas > most
 
 
-def _left(cluster: Cluster) -> _Left:
+def _rest(cluster: Cluster) -> _Rest:
     """The pods that stay pending, by their workload."""
     problem, owners = Problem(cluster), workloads_of(cluster)
-    left: _Left = {}
-    for decision in _unplaced(Scheduler(problem)):
-        workload = owners.above(problem.pods[decision.pod])
-        if workload is not None:
-            name = f"{workload.kind}/{workload.name}.{workload.namespace}"
-            pods, message = left.get(name, (0, decision.message))
-            left[name] = (pods + 1, message)
-    return left
+    scheduler = Scheduler(problem)
+    coming: dict[str, dict[int, int]] = defaultdict(dict)
+    for pod in scheduler.queue:
+        if (name := _workload(owners, problem.pods[pod])) is not None:
+            coming[name][int(problem.template_of[pod])] = pod
+    helped = [name for name, pods in coming.items() if _asks_for_others(scheduler, pods, coming)]
+    pending: dict[str, tuple[int, str]] = {}
+    left, evicts = _unplaced(scheduler)
+    for decision in left:
+        if (name := _workload(owners, problem.pods[decision.pod])) is not None:
+            pods, message = pending.get(name, (0, decision.message))
+            pending[name] = (pods + 1, message)
+    return _Rest(pending, coming if evicts else helped)
 
 
-def _unplaced(scheduler: Scheduler) -> Iterable[SchedulingDecision]:
-    """What is decided about the pods that are left without a node once all is at rest.
+def _workload(owners: Workloads, pod: Pod) -> str | None:
+    found = owners.above(pod)
+    return None if found is None else f"{found.kind}/{found.name}.{found.namespace}"
+
+
+def _asks_for_others(
+    scheduler: Scheduler, pods: Mapping[int, int], coming: Mapping[str, Mapping[int, int]]
+) -> bool:
+    """Whether filters ask, about one of these pods by template, for pods of other workloads that come."""
+    others = set[int]().union(*coming.values()).difference(pods)
+    for pod in pods.values():
+        plan = scheduler.plan_of(pod)
+        watched = [plugin.watches(plan.template) for plugin in plan.changing]
+        if any(found is None or not others.isdisjoint(found) for found in watched):
+            return True
+    return False
+
+
+def _unplaced(scheduler: Scheduler) -> tuple[Iterable[SchedulingDecision], bool]:
+    """What is decided about the pods that are left once all is at rest, and whether any pod is evicted.
 
     Pods that are preempted come back behind all others where a controller makes them again, and those that
     are refused are tried again as long as pods come or go.
     """
     scheduler.restore_nominations(scheduler.queue)
-    waiting, left = deque(scheduler.queue), dict[int, SchedulingDecision]()
+    waiting, left, evicts = deque(scheduler.queue), dict[int, SchedulingDecision](), False
     for _ in range(STANDARD.explain.rounds_to_rest):
         changed = False
         while waiting:
@@ -86,12 +118,13 @@ def _unplaced(scheduler: Scheduler) -> Iterable[SchedulingDecision]:
             left.pop(decision.pod, None)
             if decision.node is None:
                 left[decision.pod] = decision
+            evicts |= bool(decision.victims)
             changed |= decision.node is not None or bool(decision.victims)
             waiting.extend(pod for pod in decision.victims if _comes_back(scheduler, pod))
         if not changed:
             break
         waiting.extend(left)
-    return left.values()
+    return left.values(), evicts
 
 
 def _comes_back(scheduler: Scheduler, pod: int) -> bool:

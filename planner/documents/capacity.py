@@ -45,7 +45,7 @@ class AutoscalerCapacity(DocumentPart):
     that are preempted and find no other node."""
     alone: int
     """The same when it is at its maximum alone: above 0 it can get there only with more room, as another
-    autoscaler that takes pods away makes it."""
+    autoscaler that takes pods away makes it, or only beside pods that others bring."""
     lost: str | None = None
     """With --survive, the domain whose loss leaves the most pods pending."""
     message: str = ""

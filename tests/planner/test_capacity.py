@@ -400,8 +400,31 @@ def test_a_pod_that_asks_for_one_that_comes_later_is_tried_again() -> None:
     scalers = [autoscaler(1, "asks"), autoscaler(1)]
     found = capacity(cluster(node("a1", cpu="4"), asks, web(0, cpu="1"), *scalers), autoscalers=True)
     assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
-        "asks": (0, 0),
+        "asks": (0, 1),
         "web": (0, 0),
+    }
+
+
+def test_alone_an_autoscaler_lacks_the_pods_that_another_one_brings() -> None:
+    """What went wrong: where all pods have nodes together, alone was 0 without a look, and it is 2."""
+    asks = scaled("Deployment", "asks", 0, cpu="1", near=[term(HOST, "web")])
+    scalers = [autoscaler(2, "asks"), autoscaler(1)]
+    found = capacity(cluster(node("a1", cpu="4"), asks, web(0, cpu="1"), *scalers), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "asks": (0, 2),
+        "web": (0, 0),
+    }
+
+
+def test_alone_an_autoscaler_lacks_the_room_that_another_one_makes() -> None:
+    """What went wrong: a pod of `api` preempts one that is larger than itself, and alone was 0 for `web`."""
+    owner, api = web(0, cpu="1"), scaled("Deployment", "api", 0, cpu="1", priority=1)
+    scalers = [autoscaler(1), autoscaler(1, "api")]
+    large = pod("large", "a1", cpu="2")
+    found = capacity(cluster(node("a1", cpu="2"), owner, api, large, *scalers), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "web": (0, 1),
+        "api": (0, 0),
     }
 
 
