@@ -7,7 +7,7 @@ DefaultTolerationSeconds is done where pods are made.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from models.admission.difference import difference
@@ -61,14 +61,14 @@ class Admission:
             if one.kind.startswith("Mutating") and one.covers("", "pods", "CREATE")
         ]
         self.notes: list[str] = []
-        newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
+        self._newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
         known = examples(cluster)
         for whose, example in known.items():
             pod, template = example.pod, example.template
             if self._insecure(pod.namespace, template) and not self._insecure(pod.namespace, pod.spec):
                 # Something makes pods of this namespace secure that are not so by their template.
                 self._enforcing.pop(pod.namespace, None)
-            older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
+            older = self._is_older_than_limits(pod)
             expected, _ = self._filled(pod.namespace, template)
             labels = example.labels if example.labels and self._is_changed(cluster, pod) else {}
             if found := mutation(expected, pod.spec, labels, requests=not (older or example.is_resized)):
@@ -79,9 +79,18 @@ class Admission:
         for tried in cluster.admitted_templates:
             self._learn(tried)
         for whose, example in known.items():
-            self.notes += self._resized(whose, example, newest)
+            self.notes += self._resized(whose, example)
 
-    def _resized(self, whose: Whose, example: Example, newest: Mapping[str, datetime]) -> Iterator[str]:
+    def _is_older_than_limits(self, pod: Pod) -> bool:
+        """Whether the LimitRanges were another way when the pod was made: newer, or they would refuse it.
+
+        A LimitRange that is edited keeps its creationTimestamp.
+        """
+        if _time(pod) < self._newest.get(pod.namespace, LONG_AGO):
+            return True
+        return any(out_of_bounds(pod.spec, self._limits.get(pod.namespace, ())))
+
+    def _resized(self, whose: Whose, example: Example) -> Iterator[str]:
         """A note where pods of a workload do not ask for what the next one will, as they were resized."""
         if not example.resized:
             return
@@ -89,8 +98,7 @@ class Admission:
         if (seen := self._mutations.get(whose)) is not None:
             spec = seen.applied(spec)
         for pod in example.resized:
-            older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
-            if not older and (found := resized_to(spec, pod)):
+            if not self._is_older_than_limits(pod) and (found := resized_to(spec, pod)):
                 yield (
                     f"pods of {described(whose)} were resized in place, by their generation "
                     f"({pod.name}: {found}): their replacements are made from the template"

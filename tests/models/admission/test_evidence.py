@@ -174,3 +174,20 @@ def test_labels_of_nodes_and_of_single_pods_are_no_evidence() -> None:
     metadata = {"name": "web-abc-2", "labels": HASHED, "creationTimestamp": TIME, "ownerReferences": [owner]}
     other = {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n1", **plain}}
     assert evidence(running(plain, mutating(), other, replicas=3, labels={"team": "x"})) == []
+
+
+def test_a_pod_that_a_limit_range_would_refuse_is_older_than_its_bounds() -> None:
+    """What went wrong: a maximum that an older LimitRange got later was said to refuse the next pod.
+
+    The pods were there before it, without a limit; their next one gets the maximum for its limit.
+    """
+    limits = {
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "creationTimestamp": "2025-01-01T00:00:00Z"},
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}}]},
+    }
+    found = running({"containers": [container()]}, limits)
+    assert not evidence(found)
+    assert made(found).containers[0].resources.limits == {"cpu": 2 * 10**9}
+    (new,) = [pod for pod in found.pods if not pod.node_name]
+    assert not new.refusal
