@@ -123,12 +123,13 @@ def planner(
     """Where kube-scheduler will put your pods, and whether the spread is what you asked for.
 
     The planner reads a snapshot of a cluster and never changes one. It takes files with -f, or
-    asks kubectl for the live cluster. The whole snapshot always counts; -n and -l, where a command
-    has them, only choose what is shown, and without -n all namespaces are.
+    asks kubectl for the live cluster. The whole cluster always counts: -n and -l only choose what
+    is shown, or may be moved (rebalance). Without -n all namespaces are. Where workloads or pods
+    are named on the command line, -n is the namespace of those that name none.
 
     Exit codes: 0 all is well, 1 pods left over or constraints broken,
-    2 input that cannot be used, 3 the limit ended without an answer,
-    4 an error of the planner.
+    2 input that cannot be used, 3 a limit was reached before there was an
+    answer, 4 an error in the planner itself.
     """
     if context.invoked_subcommand is None:
         write_lines([context.get_help()])

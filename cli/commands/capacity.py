@@ -12,7 +12,9 @@ from cli.input.what_if import Changes
 Workloads = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[KIND/NAME]...", help="These workloads only: deploy/web.shop.", show_default=False
+        metavar="[KIND/NAME]...",
+        help="Only these workloads, such as deploy/web.shop; without any, all.",
+        show_default=False,
     ),
 ]
 Best = Annotated[
@@ -20,10 +22,10 @@ Best = Annotated[
 ]
 Survive = Annotated[
     str | None,
-    typer.Option("--survive", metavar="KEY", help="The same when any one domain of this node label is lost."),
+    typer.Option("--survive", metavar="KEY", help="How many when any one domain of this node label is lost."),
 ]
 Autoscalers = Annotated[
-    bool, typer.Option("--autoscalers", help="All HorizontalPodAutoscalers at their maximum at once.")
+    bool, typer.Option("--autoscalers", help="Do all HorizontalPodAutoscalers fit at their maximum at once?")
 ]
 
 Sets = Annotated[
@@ -31,7 +33,7 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="FILE|DIR",
-        help="How many times all of these manifests together, every copy in namespaces of its own? "
+        help="How many copies of all of these manifests together fit, each in namespaces of its own? "
         "May be repeated.",
     ),
 ]

@@ -28,7 +28,8 @@ Policy = Annotated[
 Afresh = Annotated[
     bool,
     typer.Option(
-        "--afresh", help="Take all pods as pending that a controller makes again: what the order cost."
+        "--afresh",
+        help="Place all pods that a controller recreates from nothing: what did the order of arrival cost?",
     ),
 ]
 
@@ -43,7 +44,9 @@ class Way(StrEnum):
 With = Annotated[
     list[Way] | None,
     typer.Option(
-        "--with", metavar="COLUMN", help="Also kube-scheduler or descheduler, where it is not there already."
+        "--with",
+        metavar="COLUMN",
+        help="Add this column, kube-scheduler or descheduler, where it is not shown anyway.",
     ),
 ]
 _COLUMNS: dict[Way, ColumnName] = {Way.KUBE_SCHEDULER: "kubeScheduler", Way.DESCHEDULER: "descheduler"}

@@ -27,7 +27,7 @@ Asked = Annotated[
 
 
 def completion(shell: Shells) -> None:
-    """Print what completes command lines in a shell: options, and the names in the cluster.
+    """Print the completion script of a shell: for options, and for names in the cluster.
 
     Nodes, pods and workloads are those of the snapshot that was given with -f, or of the live cluster.
     `kubectl planner` is completed by kubectl's own completion, which asks `kubectl_complete-planner`.
@@ -36,7 +36,7 @@ def completion(shell: Shells) -> None:
 
 
 def help_of(context: typer.Context, command: Asked = None) -> None:
-    """Show what there is, or the options of one command."""
+    """List the commands, or show the options of one."""
     text = help_text(context.find_root().command, [*([command] if command else []), "--help"])
     if text is None:
         raise typer.BadParameter(f"there is no command {command!r}")

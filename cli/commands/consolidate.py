@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 Prices = Annotated[
     str | None,
-    typer.Option("--prices", metavar="FILE", help="A CSV file: name,price. Without it a node costs 1."),
+    typer.Option("--prices", metavar="FILE", help="A CSV file: name,price. Without it every node costs 1."),
 ]
 CatalogueFile = Annotated[
     str | None,
     typer.Option(
         "--catalogue",
         metavar="FILE",
-        help="Machines that may be added, CSV: name,price,cpu,memory, more resources, labels.",
+        help="A CSV file of machines that may be added: name,price,cpu,memory, more resources, labels.",
     ),
 ]
 PriceLabel = Annotated[
     str,
-    typer.Option("--price-label", metavar="KEY", help="The node label that has the name of a price."),
+    typer.Option(
+        "--price-label", metavar="KEY", help="The node label whose value is looked up in the prices."
+    ),
 ]
 Nodes = Annotated[
     str | None,
@@ -41,16 +43,19 @@ Keep = Annotated[
 ]
 Reserve = Annotated[
     str,
-    typer.Option("--reserve", metavar="PERCENT", help="Of every resource so much stays free: 10%."),
+    typer.Option("--reserve", metavar="PERCENT", help="Keep this share of every resource free, such as 10%."),
 ]
 Survive = Annotated[
     str | None,
     typer.Option(
-        "--survive", metavar="KEY", help="Everything still fits when a domain of this label is lost."
+        "--survive",
+        metavar="KEY",
+        help="Keep enough that everything still fits when any one domain of this node label is lost.",
     ),
 ]
 Pin = Annotated[
-    bool, typer.Option("--pin", help="Replacements may be pinned to nodes, where evictions do not do.")
+    bool,
+    typer.Option("--pin", help="Replacements may be pinned to nodes where evictions alone are not enough."),
 ]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 Metrics = Annotated[
@@ -61,7 +66,10 @@ Metrics = Annotated[
 ]
 DeleteNodes = Annotated[
     bool,
-    typer.Option("--delete-nodes", help="With -o script: in the end it prints how the nodes are deleted."),
+    typer.Option(
+        "--delete-nodes",
+        help="With -o script: in the end the script prints the commands that delete the nodes.",
+    ),
 ]
 
 

@@ -39,7 +39,7 @@ DeleteEmptydirData = Annotated[
     bool,
     typer.Option(
         "--delete-emptydir-data",
-        help="Evict pods with emptyDir volumes, too, and delete their data, as kubectl drain does with it.",
+        help="Evict pods with emptyDir volumes, too, and lose their data, as kubectl drain does with it.",
     ),
 ]
 

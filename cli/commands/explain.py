@@ -27,7 +27,7 @@ Batch = Annotated[
     bool,
     typer.Option(
         "--batch",
-        help="Also tell a minimal set of pods and fields that exclude each other, proved with the solver.",
+        help="Also name a minimal set of pods and fields that cannot all be satisfied, as the solver proves.",
     ),
 ]
 #: So long the search for a minimal set may take.

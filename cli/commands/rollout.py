@@ -43,7 +43,7 @@ Replays = Annotated[
         "--replays",
         metavar="N",
         min=0,
-        help="How often everything that a cluster leaves to chance is drawn, besides the first run.",
+        help="How many more runs, each with everything drawn that a cluster leaves to chance.",
     ),
 ]
 
@@ -51,7 +51,7 @@ Restart = Annotated[
     bool,
     typer.Option(
         "--restart",
-        help="Take every template for changed: a variable, an argument, `kubectl rollout restart`.",
+        help="Treat every template as changed, as by an environment variable or `kubectl rollout restart`.",
     ),
 ]
 Prune = Annotated[

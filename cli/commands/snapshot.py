@@ -21,7 +21,7 @@ Target = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write to this file: .gz is compressed, .snapshot in columns, too.",
+        help="Write to this file: compressed when it ends in .gz; in columns and compressed in .snapshot.",
     ),
 ]
 Anonymize = Annotated[
@@ -36,7 +36,7 @@ Kubernetes = Annotated[
     typer.Option(
         "--kubernetes",
         metavar="VERSION",
-        help="Let the snapshot be decided as this release of kube-scheduler does, not as the server's own.",
+        help="Have other commands decide as this release of kube-scheduler does, not as the server's own.",
     ),
 ]
 

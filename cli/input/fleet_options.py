@@ -28,11 +28,11 @@ class FleetOutput(StrEnum):
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", metavar="N", min=1, help="How many processes answer; without it as many as there are cores."
+        "--jobs", metavar="N", min=1, help="How many processes answer; without it one for each core."
     ),
 ]
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="The limit of one answer.")
+    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="The time limit of one answer.")
 ]
 Memory = Annotated[
     int | None,
@@ -45,7 +45,9 @@ Memory = Annotated[
 ]
 Resume = Annotated[
     str | None,
-    typer.Option("--resume", metavar="DIR", help="Keep answers in this folder, and take those that it has."),
+    typer.Option(
+        "--resume", metavar="DIR", help="Keep answers in this folder, and reuse those that are in it."
+    ),
 ]
 Dask = Annotated[
     str | None,

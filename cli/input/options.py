@@ -74,13 +74,13 @@ Filename = Annotated[
 ]
 MaxMoves = Annotated[
     int | None,
-    typer.Option("--max-moves", metavar="N", min=0, help="The best use of so many moves."),
+    typer.Option("--max-moves", metavar="N", min=0, help="At most N moves, put to the best use."),
 ]
 MaxUnavailable = Annotated[
     int,
     typer.Option("--max-unavailable", metavar="N", min=1, help="Replicas of a workload that may be down."),
 ]
-Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read the folders inside folders too.")]
+Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders inside folders, too.")]
 Namespace = Annotated[
     str | None,
     typer.Option(
@@ -101,7 +101,7 @@ NamedIn = Annotated[
 ]
 AllNamespaces = Annotated[
     bool,
-    typer.Option("--all-namespaces", "-A", help="Show all namespaces, as it is without -n."),
+    typer.Option("--all-namespaces", "-A", help="Show all namespaces, which is the default."),
 ]
 Selector = Annotated[
     str | None,
@@ -117,15 +117,16 @@ LeaveOut = Annotated[
     typer.Option(
         "--exclude",
         metavar="KIND/NAME[.NS]",
-        help="Show nothing about this workload, and let it not decide the exit code. May be repeated.",
+        help="Leave this workload out of what is shown, and of the exit code. May be repeated.",
     ),
 ]
 Context = Annotated[
     str | None,
-    typer.Option("--context", metavar="NAME", help="The live cluster, as kubectl knows it."),
+    typer.Option("--context", metavar="NAME", help="The live cluster of this kubectl context."),
 ]
 Kubeconfig = Annotated[
-    str | None, typer.Option("--kubeconfig", metavar="FILE", help="kubectl's configuration.")
+    str | None,
+    typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig file that kubectl is to use."),
 ]
 Format = Annotated[
     Output | None,
@@ -171,7 +172,7 @@ JUnit = Annotated[
     typer.Option(
         "--junit",
         metavar="FILE",
-        help="Write what was found to a file, too, as JUnit's XML.",
+        help="Also write what was found to a file, as JUnit XML.",
     ),
 ]
 Report = Annotated[
@@ -181,15 +182,18 @@ Report = Annotated[
     ),
 ]
 Gated = Annotated[
-    bool, typer.Option("--gated", help="Take in pods that a scheduling gate holds back, as if it were open.")
+    bool, typer.Option("--gated", help="Include pods that a scheduling gate holds back, as if it were gone.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Leave nothing out.")]
-NoPreemption = Annotated[bool, typer.Option("--no-preemption", help="No pod makes room by evicting others.")]
+NoPreemption = Annotated[
+    bool, typer.Option("--no-preemption", help="No pod makes room by preempting others.")
+]
 Seed = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Draw the nodes looked at and ties, as kube does; without it all count, the first name wins.",
+        help="Sample nodes and break ties at random with this seed, as kube-scheduler does. Without it all "
+        "nodes are looked at, and the first name wins a tie.",
     ),
 ]
 FinalState = Annotated[
@@ -248,7 +252,7 @@ Watch = Annotated[
     typer.Option(
         "--watch",
         "-w",
-        help="Ask again every 10 seconds until Ctrl-C, and answer whenever the answer is another one.",
+        help="Check again every 10 seconds until Ctrl-C, and print the answer when it has changed.",
     ),
 ]
 Survive = Annotated[

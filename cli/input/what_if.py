@@ -44,7 +44,7 @@ _FLAGS = {
         "N=NODE|FILE[,KEY=VALUE...]",
         "What if there are N more nodes like this one, or like the one in a file? Labels can be set.",
     ),
-    "scale": _flag("KIND/NAME[.NS]=REPLICAS", "What if this workload has so many replicas?"),
+    "scale": _flag("KIND/NAME[.NS]=REPLICAS", "What if this workload is scaled to this number of replicas?"),
     "delete_pod": _flag(
         "[NS/]POD",
         "What if this pod is deleted? All what-if flags may be repeated and mixed; they are applied in "
@@ -52,11 +52,11 @@ _FLAGS = {
     ),
     "scheduler_config": _flag(
         "FILE",
-        "Decide as kube-scheduler does with this KubeSchedulerConfiguration; no cluster tells its own.",
+        "Decide as kube-scheduler does with this KubeSchedulerConfiguration, which no cluster reveals.",
     ),
     "kubernetes": _flag(
         "VERSION",
-        "Decide as this release of kube-scheduler does, such as 1.36; without it as the cluster's own.",
+        "Decide as this release of kube-scheduler does, such as 1.36. Default: the cluster's own.",
     ),
 }
 

@@ -141,4 +141,4 @@ def _text(param: Any) -> str:
     if callable(default) or default in (None, False, (), []) or getattr(param, "is_flag", False):
         return str(param.help or "")
     said = f"{default:g}" if isinstance(default, float) else str(default)
-    return f"{param.help} Without it {said}."
+    return f"{param.help} Default: {said}."
