@@ -206,6 +206,16 @@ def test_pods_without_a_node_are_counted(planner: Planner, tmp_path: Path) -> No
     assert ["1", "a1", "1", "1"] in told
 
 
+def test_a_node_and_its_number_stay_on_one_line() -> None:
+    """What went wrong: of nodes with long names the number of pods that land stood alone on the next line."""
+    hosts = [f"ip-10-0-0-{number}.eu-west-1.compute.internal" for number in (1, 2)]
+    items = [node("a1"), *map(node, hosts)]
+    items += [pod(name, "a1", owner="ReplicaSet/web", cpu="2") for name in ("web-1", "web-2")]
+    screen = Screen(width=26 + len(", ".join(hosts)) + 2)
+    shown = list(lines(sections(drain(Cluster.from_objects(items), ["a1"]), Page(screen)), screen))
+    assert [line.split()[-2:] for line in shown[-2:]] == [[hosts[0], "1,"], [hosts[1], "1"]]
+
+
 @pytest.mark.parametrize("exhausted", [True, False])
 def test_that_nothing_helps_is_said_where_all_was_tried_out(exhausted: bool) -> None:
     """What went wrong: it was also said of pods of a large drain, for which nothing had been tried out."""

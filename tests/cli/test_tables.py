@@ -182,6 +182,14 @@ def test_ends_that_read_alike_are_told_once() -> None:
     assert ends_of(ends, Page(Screen(), verbose=True)).count(" of 3)") == 2
 
 
+def test_ends_over_nodes_with_long_names_are_summed_up() -> None:
+    """What went wrong: ten nodes of a cloud took twenty lines, a name and its number on a line each."""
+    hosts = dict.fromkeys((f"ip-10-0-0-{number}.eu-west-1.compute.internal" for number in range(10)), 1)
+    ends = [RolloutEnd(runs=1, completes=True, domains={"kubernetes.io/hostname": hosts})]
+    assert ends_of(ends, Page(Screen())).replace(JOINT, " ") == "hostname 10 domains, 1 each"
+    assert "compute.internal" in ends_of(ends, Page(Screen(), verbose=True))
+
+
 def test_a_long_head_does_not_send_a_number_below_its_row() -> None:
     """What went wrong: beside long names of nodes the wave stood under the row, a number without a head."""
     name = "ip-10-0-2-101.eu-central-1.compute.internal"

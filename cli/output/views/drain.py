@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
 from cli.output.page import Page, counted, some
 from cli.output.staying_pods import Cause, causes
+from cli.output.table import JOINT
 from cli.output.views.explanation import fix_blocks
 from cli.output.views.verdict import paragraphs
 from planner.documents.drain import BlockedNode, DrainedJob, DrainPlan, DrainStep
@@ -109,7 +110,7 @@ def _lands(step: DrainStep, page: Page) -> str:
     """`b1 3, b2 1`: how many go where."""
     found = Counter(row.lands for row in step.evictions if row.lands is not None).most_common()
     shown = found if page.everything else found[:_MOST_NAMES]
-    parts = [f"{node} {pods}" for node, pods in shown]
+    parts = [f"{node}{JOINT}{pods}" for node, pods in shown]
     more = len(found) - len(parts)
     return ", ".join([*parts, *([f"{counted(more, 'node')} more"] if more else [])])
 

@@ -15,9 +15,11 @@ from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
 from planner.documents.rollout import Rollout, RolloutEnd, WorkloadRollout
 
-#: Ways to end are shown up to so many letters, and so many domains, before the rest is summed up.
+#: Ways to end are shown up to so many letters, and domains up to so many and so many letters, before the
+#: rest is summed up.
 _MOST_LETTERS = 120
 _MOST_DOMAINS = 12
+_MOST_DOMAIN_LETTERS = 200
 #: A shorter part is not folded.
 _PART = 40
 _AS_BEFORE = " with no constraint more broken than before"
@@ -107,9 +109,12 @@ def _of_runs(text: str, runs: int, of: int) -> str:
 
 
 def _domains(pods: Mapping[str, int], page: Page) -> str:
-    if len(pods) > _MOST_DOMAINS and not page.everything:
-        return f"{len(pods)} domains, {min(pods.values())} to {max(pods.values())} each"
-    return ", ".join(f"{domain} {number}" for domain, number in pods.items())
+    told = ", ".join(f"{domain}{JOINT}{number}" for domain, number in pods.items())
+    if page.everything or (len(pods) <= _MOST_DOMAINS and len(told) <= _MOST_DOMAIN_LETTERS):
+        return told
+    fewest, most = min(pods.values()), max(pods.values())
+    each = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return f"{len(pods)} domains, {each} each"
 
 
 def _steps(row: WorkloadRollout, page: Page) -> Iterator[Block]:
