@@ -5,6 +5,7 @@ Every problem of every file is collected and told at once.
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -94,7 +95,7 @@ def _all_files(
                     if path == Path(source) or not _is_blank(path, file):
                         yield as_utf8(str(path)), file
         except OSError as error:
-            problems.append(f"{as_utf8(str(path))}: {system_reason(error)}")
+            problems.append(f"{as_utf8(str(error.filename or path))}: {system_reason(error)}")
 
 
 def _is_blank(path: Path, file: BinaryIO) -> bool:
@@ -120,8 +121,18 @@ def _paths(source: Path, recursive: bool) -> list[Path]:
     """The file itself, or the manifests of a folder in the order of their names."""
     if not source.is_dir():
         return [source]
-    found = source.rglob("*") if recursive else source.iterdir()
+    found = _inside(source) if recursive else source.iterdir()
     paths = sorted(path for path in found if path.name.endswith(_SUFFIXES) and path.is_file())
     if not paths:
         raise FileNotFoundError(0, "has no .json, .yaml or .yml files")
     return paths
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """The files in a folder and in those inside; `rglob` passes over one that may not be read."""
+    for where, _, names in os.walk(folder, onerror=_raised):
+        yield from (Path(where, name) for name in names)
+
+
+def _raised(error: OSError) -> None:
+    raise error

@@ -1,7 +1,9 @@
 """Every kind of bad input ends in one clear line for each thing to repair."""
 
+import errno
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -322,6 +324,25 @@ def test_missing_and_empty_places(tmp_path: Path) -> None:
         f"{tmp_path}/gone.json: no such file or directory",
         f"{tmp_path}: has no .json, .yaml or .yml files",
     )
+
+
+def test_a_folder_inside_that_may_not_be_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: with -R it was passed over without a word, and the cluster looked well without it."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "nodes.json").write_text(json.dumps(node("n")))
+    read = os.scandir
+
+    def scandir(path: str) -> Any:
+        if Path(path) == inside:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(InputError, match=f"^{inside}: permission denied$"):
+        Cluster.load(tmp_path, recursive=True)
 
 
 @pytest.mark.parametrize("blank", [b"# nothing yet\n", b"---\n\n  # nothing\n---\n", b"\r\n# x\r\n"])
