@@ -76,6 +76,12 @@ def _least_more(document: Found) -> int | None:
     return min((row["more"] for row in document["workloads"]), default=None)
 
 
+def _autoscalers_pending(document: Found) -> int | None:
+    """None where no autoscaler was looked at: 0 would say that all of them can be at their maximum."""
+    found = document["autoscalers"]
+    return sum(row["pending"] > 0 for row in found) if found else None
+
+
 _SIMULATED: Mapping[str, Callable[[Found], Figure]] = {
     "pending": _pods("pending"),
     "placed": _count("decisions", lambda row: row["node"] is not None),
@@ -136,7 +142,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
         "placedMore": lambda found: int(found["difference"]["placed"]),
     },
     "Capacity": {
-        "autoscalersPending": _count("autoscalers", lambda row: row["pending"] > 0),
+        "autoscalersPending": _autoscalers_pending,
         "withoutRoom": _count("workloads", lambda row: row["more"] == 0),
         "leastMore": _least_more,
         "workloads": _length("workloads"),

@@ -8,7 +8,7 @@ import pytest
 
 from cli.output.blocks import Table, text_of
 from cli.output.page import Page
-from cli.output.views.fleet import sections
+from cli.output.views.fleet import figure_heads, sections
 from planner.documents.fleet import FleetRow, FleetTotals, Sweep
 
 
@@ -54,3 +54,10 @@ def test_keys_that_end_alike_have_a_column_each() -> None:
     found = first_table([f"lose={zone}={a} lose={own}={b} lose={rack}=r{b}" for a in "ab" for b in "xy"])
     assert found.heads[:3] == (f"LOSE {zone}", f"LOSE {own}", "LOSE rack")
     assert [text_of(cell) for cell in found.rows[1][:3]] == ["a", "y", "ry"]
+
+
+def test_a_figure_without_a_value_in_any_row_has_no_column() -> None:
+    """What went wrong: `AUTOSCALERS PENDING` stood above nothing but dashes."""
+    summaries = ({"pending": None, "more": None}, {"pending": None, "more": 3})
+    rows = [FleetRow(cluster="c", scenario="", exit_code=0, summary=summary) for summary in summaries]
+    assert figure_heads(rows) == ["more"]

@@ -70,8 +70,9 @@ def word(row: FleetRow) -> str:
 
 
 def figure_heads(rows: Sequence[FleetRow]) -> list[str]:
-    """The figures of these rows, as their documents name them."""
-    return list(dict.fromkeys(name for row in rows for name in row.summary))
+    """The figures of these rows, as their documents name them; not those of which no row has a value."""
+    found = (item for row in rows for item in row.summary.items())
+    return list(dict.fromkeys(name for name, value in found if value is not None))
 
 
 def _verdict(document: FleetDocument) -> VerdictBlock:

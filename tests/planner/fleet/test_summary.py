@@ -23,3 +23,11 @@ def test_workloads_that_do_not_survive_are_counted_once() -> None:
     assert figures(one) == {"failures": 3, "workloads": 2, "pending": 2}
     both = {"kind": "SurvivalList", "items": [one, one]}
     assert figures(both) == {"failures": 6, "workloads": 2, "pending": 2}
+
+
+def test_autoscalers_that_were_not_looked_at_are_not_counted() -> None:
+    """What went wrong: without --autoscalers `sweep capacity` said that 0 could not be at their maximum."""
+    document = {"kind": "Capacity", "sets": None, "workloads": [{"more": 3}], "autoscalers": []}
+    assert figures(document)["autoscalersPending"] is None
+    looked_at = {**document, "autoscalers": [{"pending": 50}, {"pending": 0}]}
+    assert figures(looked_at)["autoscalersPending"] == 1
