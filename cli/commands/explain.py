@@ -100,15 +100,14 @@ def _named(names: Iterable[str], namespace: str | None, cluster: Cluster) -> Ite
 
     Without a namespace it is -n's, or the only one that has it.
     """
-    from planner.whatif.named import kind_named, workload_named
+    from planner.whatif.named import kind_named, pod_named, workload_named
 
     known = {item.key for item in cluster.pods}
     for given in names:
-        head, _, tail = given.rpartition("/")
-        if given not in known and kind_named(head) is not None:
+        if given in known:
+            yield given
+        elif kind_named(given.rpartition("/")[0]) is not None:
             yield from _of_workload(workload_named(cluster, given, namespace), cluster)
-        elif head in {"", "pod", "pods", "po"}:
-            found = [p.key for p in cluster.pods if p.name == tail and namespace in (None, p.namespace)]
-            yield found[0] if len(found) == 1 else f"{namespace or 'default'}/{tail}"
         else:
-            yield given.removeprefix("pod/")
+            where = given.removeprefix("pod/")
+            yield where if where in known else pod_named(cluster, given, namespace).key

@@ -89,7 +89,7 @@ def pod_named(cluster: Cluster, text: str, namespace: str | None = None) -> Pod:
         for pod in cluster.pods
         if text == pod.key or (name == pod.name and namespace in (None, pod.namespace))
     ]
-    return _only("pod", text, matches, (pod.key for pod in cluster.pods))
+    return _only("pod", text, matches, (pod.key for pod in cluster.pods), namespace)
 
 
 def kind_named(word: str) -> str | None:
@@ -119,7 +119,7 @@ def workload_named(cluster: Cluster, text: str, namespace: str | None = None) ->
         missing = f"of {kind} {name} there is only what it owns in the snapshot: add the {kind} itself"
         raise InputError([missing])
     spellings = ((item.name, f"{item.name}.{item.namespace}") for item in known)
-    return _only(kind, name, matches, chain.from_iterable(spellings))
+    return _only(kind, name, matches, chain.from_iterable(spellings), namespace)
 
 
 def _owners(cluster: Cluster, kind: str, namespace: str | None) -> set[str]:
@@ -139,20 +139,26 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(found[:_MOST_NAMES]) + (", ..." if len(found) > _MOST_NAMES else "")
 
 
-def _only(kind: str, text: str, matches: Sequence[Found], known: Iterable[str]) -> Found:
+def _only(
+    kind: str, text: str, matches: Sequence[Found], known: Iterable[str], namespace: str | None
+) -> Found:
     if not matches:
-        raise _unknown(kind, text, known)
+        raise _unknown(kind, text, known, f"namespace {namespace}" if namespace else "the cluster")
     if len(matches) > 1:
         places = listed(sorted(item.namespace for item in matches))
         raise InputError([f"{text}: there is a {kind} of this name in several namespaces: {places}"])
     return matches[0]
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
-    return InputError([f"there is no {kind} {name} in the cluster{suggestion(name, known)}"])
+def _unknown(kind: str, name: str, known: Iterable[str], where: str = "the cluster") -> InputError:
+    return InputError([f"there is no {kind} {name} in {where}{suggestion(name, known)}"])
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What was probably meant, in brackets; nothing where no name is alike."""
-    alike = get_close_matches(name, sorted(known), n=1)
+    """What was probably meant, in brackets; nothing where no name is alike, or begins with this one alone."""
+    names = sorted(set(known))
+    longer = [one for one in names if one.startswith(name)]
+    hosts = [one for one in longer if one.startswith(f"{name}.")]
+    alike = get_close_matches(name, names, n=1)
+    alike += next((found for found in (hosts, longer) if len(found) == 1), [])
     return f" (did you mean {alike[0]}?)" if alike else ""

@@ -58,7 +58,23 @@ def test_nothing_pending(planner: Planner, tmp_path: Path) -> None:
 def test_a_pod_that_is_not_there(planner: Planner, stuck: str) -> None:
     """Bad input: one line, exit code 2, nothing on stdout."""
     ended = planner("explain", "nobody", "-f", stuck)
-    assert (ended.code, ended.out, ended.err) == (2, "", "error: there is no pod default/nobody\n")
+    assert (ended.code, ended.out, ended.err) == (2, "", "error: there is no pod nobody in the cluster\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["twin"], "twin: there is a pod of this name in several namespaces: bank, shop"),
+        (["shop/twn"], "there is no pod shop/twn in the cluster (did you mean shop/twin?)"),
+        (["twin", "-n", "play"], "there is no pod twin in namespace play (did you mean shop/twin?)"),
+    ],
+)
+def test_which_pod_was_meant(planner: Planner, tmp_path: Path, words: list[str], problem: str) -> None:
+    """What went wrong: all three were `there is no pod default/...`, whatever pods there are."""
+    pods = [pod("twin", namespace=name) for name in ("shop", "bank")]
+    path = write(tmp_path / "c.json", node("a1"), *pods, pod("other", namespace="play"))
+    ended = planner("explain", *words, "-f", path)
+    assert (ended.code, ended.err) == (2, f"error: {problem}\n")
 
 
 def test_a_pod_that_finds_a_place_is_not_explained(planner: Planner, stuck: str) -> None:

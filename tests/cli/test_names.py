@@ -110,6 +110,6 @@ def test_what_scale_down_cannot_find_is_told(planner: Planner, tmp_path: Path) -
     ended = planner("scale-down", "-f", path, "-n", "shop", *typed)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
-        "error: deploy/wep=1: there is no Deployment wep in the cluster (did you mean web?)",
+        "error: deploy/wep=1: there is no Deployment wep in namespace shop (did you mean web?)",
         "error: deployment/web=2: Deployment/web.shop is named twice",
     ]

@@ -338,6 +338,17 @@ def test_a_node_may_be_like_one_that_is_not_there() -> None:
     assert found.nodes[1].status.allocatable["cpu"] == pattern.status.allocatable["cpu"]
 
 
+def test_the_first_part_of_one_name_is_enough_for_a_hint() -> None:
+    """What went wrong: of `ip-10-0-0-7` nothing was said to be alike, where a node's name begins with it."""
+    names = [f"ip-10-0-0-{number}.eu-west-1.compute.internal" for number in (7, 70, 8)]
+    with pytest.raises(InputError, match=rf"no node ip-10-0-0-8 .* \(did you mean {names[2]}\?\)"):
+        drain(cluster(*map(node, names)), "ip-10-0-0-8")
+    with pytest.raises(InputError, match=rf"no node ip-10-0-0-7 .* \(did you mean {names[0]}\?\)"):
+        drain(cluster(*map(node, names)), "ip-10-0-0-7")
+    with pytest.raises(InputError, match=r"no node ip-10 in the cluster$"):
+        drain(cluster(*map(node, names)), "ip-10")
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
