@@ -25,6 +25,8 @@ from planner.scheduler.order import Orderer, Step
 
 #: After how many binds of the reference scheduler progress is reported.
 _NOW_AND_THEN = 64
+#: What a search of a batch looks for, in the words of the note that tells where it was ended.
+MOST_PODS = "the most pods"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class BatchSearch:
         return found
 
     def _searched(self) -> Result:
-        self._meter.look_for("the most pods")
+        self._meter.look_for(MOST_PODS)
         self._best.tell()
         exact, final_pods = self._exact(), None
         if is_tiny(self._pending, self._meter.effort.exact):

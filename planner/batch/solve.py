@@ -13,7 +13,7 @@ from planner.batch.incumbent import Watch
 from planner.batch.move_document import move_document
 from planner.batch.moves import EvictionSearch
 from planner.batch.pending import Pending
-from planner.batch.search import BatchSearch
+from planner.batch.search import MOST_PODS, BatchSearch
 from planner.documents import plan
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
@@ -57,7 +57,7 @@ def solve(
     meter = _meter(pending, _limit(pending, time_limit, effort), stop_event, effort)
     search = BatchSearch(pending, meter, PlanShape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
-    return document(pending, found, final_state=final_state, usual=search.usual).cut_while(meter.cut)
+    return _cut(document(pending, found, final_state=final_state, usual=search.usual), meter)
 
 
 def solve_from(
@@ -75,7 +75,16 @@ def solve_from(
     pending = Pending(problem)
     meter = _meter(pending, time_limit, stop_event, STANDARD)
     found = BatchSearch(pending, meter, PlanShape.SPREAD, watch, known).sequence()
-    return document(pending, found, final_state=False).cut_while(meter.cut)
+    return _cut(document(pending, found, final_state=False), meter)
+
+
+def _cut(found: plan.PlacementPlan, meter: Meter) -> plan.PlacementPlan:
+    """The plan of a search that may have been ended: what was looked for, once the most pods are proved."""
+    cut = meter.cut
+    placed = [stage for stage in found.objective if stage.name.startswith(plan.PODS_PLACED)]
+    if cut is not None and cut.looking_for == MOST_PODS and all(stage.proved for stage in placed):
+        cut = cut._replace(looking_for="better nodes for these pods")
+    return found.cut_while(cut)
 
 
 def _limit(pending: Pending, asked: float | None, effort: Effort) -> float:
