@@ -118,7 +118,7 @@ def _reason(emptied: Emptied, source: int) -> str:
 def _cordoned_meanwhile(emptied: Emptied) -> Iterator[str]:
     """The nodes that are kept and cordoned until all waves are over."""
     if emptied.meanwhile is not None:
-        yield from (emptied.trial.problem.nodes.names[node] for node in np.flatnonzero(emptied.meanwhile))
+        yield from emptied.trial.problem.nodes.names_of(emptied.meanwhile)
 
 
 def _removed(prices: NodePrices, emptied: Emptied) -> Iterator[RemovedNode]:

@@ -274,7 +274,7 @@ class Emptying:
         return not (_faults(problem, state) <= self._faults and excess <= self._hard)
 
     def _names(self, nodes: Mask) -> frozenset[str]:
-        return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())
+        return frozenset(self._problem.nodes.names_of(nodes))
 
 
 def _let_go() -> None:

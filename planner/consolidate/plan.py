@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
-
 from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
@@ -264,7 +262,7 @@ class _Consolidation:
         setting, problem = self._setting, self._setting.problem
         names, moves = problem.nodes.names, moves_to(problem, setting.movable, setting.before, layout)
         places = {problem.pods[move.pod].key: names[move.target] for move in moves}
-        gone = frozenset(names[node] for node in np.flatnonzero(layout.removed).tolist())
+        gone = frozenset(problem.nodes.names_of(layout.removed))
         return losses.is_worse(in_the_end(problem.cluster, places, gone))
 
     def _why_unmodelled(self) -> str:

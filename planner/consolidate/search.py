@@ -296,7 +296,4 @@ class ConsolidationSearch:
         if self._machines is not None:
             chances[self._left_aside(layout, self._machines)] = -1.0
         chances[target] = 1.0
-        nodes = np.argsort(-chances)[: int(size)]
-        mask = problem.nodes.none.copy()
-        mask[nodes] = True
-        return mask
+        return problem.nodes.mask_of(np.argsort(-chances)[: int(size)])

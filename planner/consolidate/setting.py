@@ -99,7 +99,7 @@ class Setting:
 
     def only(self, nodes: Mask) -> Setting:
         """The same with those machines alone that are in a mask."""
-        names = {self.problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist()}
+        names = {*self.problem.nodes.names_of(nodes)}
         machines = {name: machine for name, machine in self.machines.items() if name in names}
         return self if len(machines) == len(self.machines) else Setting.of(self.question, machines)
 

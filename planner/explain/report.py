@@ -55,14 +55,12 @@ def _blocked(case: PendingCase) -> Iterator[BlockedNodes]:
         if where:
             groups.setdefault((rejection.plugin, rejection.verdict.reasons), []).extend(where)
     for (plugin, reasons), where in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        mask = case.problem.nodes.none.copy()
-        mask[where] = True
         yield BlockedNodes(
             plugin=plugin,
             reasons=reasons,
             count=len(where),
             nodes=tuple(names[node] for node in sorted(where)),
-            pods=tuple(_in_the_way(case, plugin, mask)),
+            pods=tuple(_in_the_way(case, plugin, case.problem.nodes.mask_of(where))),
         )
 
 

@@ -160,14 +160,12 @@ class NodeSets:
 
     def named(self, nodes: Mask) -> OnNodes:
         """The nodes by their names."""
-        return OnNodes(nodes=tuple(self._nodes.names[node] for node in np.flatnonzero(nodes).tolist()))
+        return OnNodes(nodes=self._nodes.names_of(nodes))
 
     def mask(self, place: Place) -> Mask:
         """The nodes that a place names."""
         if isinstance(place, OnNodes):
-            found = self._nodes.none.copy()
-            found[[self._nodes.index[name] for name in place.nodes]] = True
-            return found
+            return self._nodes.mask_of([self._nodes.index[name] for name in place.nodes])
         labelled = (self._nodes.column(key).one_of(values) for key, values in place.labels.items())
         every: Mask = np.logical_and.reduce([self._nodes.every, *labelled])
         return every
@@ -204,8 +202,7 @@ class NodeSets:
             if 1 < int(wide.sum()) <= effort.PIN_NAMES:
                 yield self.named(wide), wide
         if nodes[target]:
-            only = np.zeros_like(nodes)
-            only[target] = True
+            only = self._nodes.only(target)
             yield self.named(only), only
 
     def _columns(self, template: int) -> list[Column]:

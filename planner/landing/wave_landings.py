@@ -133,9 +133,7 @@ class WaveLandings:
         """The nodes where a replacement should not land, whatever it repairs there."""
         move, domains = possible.case.move, possible.coupled.domains
         if move.pod in self._preferences.again:
-            shut = np.ones_like(closed)
-            shut[move.target] = False
-            return shut
+            return ~self._trial.problem.nodes.only(move.target)
         shut = closed.copy()
         shut[move.source] = True
         if self._is_as_planned(possible.case):

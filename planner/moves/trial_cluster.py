@@ -141,9 +141,7 @@ class TrialCluster:
         for plugin in plan.changing:
             refused = plugin.narrowed(plan.template, pinned)
             nodes = nodes[plugin.reject(plan.template, nodes) == 0 if refused is None else ~refused[nodes]]
-        mask = self.problem.nodes.none.copy()
-        mask[nodes] = True
-        return mask
+        return self.problem.nodes.mask_of(nodes)
 
     def wants(self, template: int) -> Sequence[tuple[int, int]]:
         """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""

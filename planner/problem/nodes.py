@@ -134,6 +134,16 @@ class NodeAxis:
         """The mask of one node, to be read: it takes no memory of its own."""
         return self._one[self.size - 1 - node : 2 * self.size - 1 - node]
 
+    def mask_of(self, nodes: Codes | list[int]) -> Mask:
+        """The mask of some nodes."""
+        found = np.zeros(self.size, np.bool_)
+        found[nodes] = True
+        return found
+
+    def names_of(self, nodes: Mask) -> tuple[str, ...]:
+        """The names of some nodes."""
+        return tuple([self.names[node] for node in np.flatnonzero(nodes).tolist()])
+
     def positions_of(self, others: NodeAxis) -> Codes:
         """For each of the other nodes, all of which are here, its position."""
         if self.index is others.index:
@@ -233,9 +243,7 @@ class NodeAxis:
         for requirement in term.match_expressions:
             mask = mask & _matching(self.column(requirement.key), requirement)
         for requirement in term.match_fields:
-            named = [self.index[name] for name in requirement.values if name in self.index]
-            hit = np.zeros(self.size, np.bool_)
-            hit[named] = True
+            hit = self.mask_of([self.index[name] for name in requirement.values if name in self.index])
             mask = mask & (hit if requirement.operator == "In" else ~hit)
         return mask
 

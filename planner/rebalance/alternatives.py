@@ -21,7 +21,6 @@ from planner.landing.landing import Kind, Landing, NodeSets
 from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
-from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
 from planner.proof.meter import Meter
@@ -297,8 +296,7 @@ class SingleEvictions:
 
     def _landing(self, pod: int, outcomes: Sequence[Outcome], by_filters: bool) -> Landing:
         """The landing of a pod on its nodes in all outcomes; its target is the node in the first outcome."""
-        nodes: Mask = self._timeline.problem.nodes.none.copy()
-        nodes[[dict(outcome)[pod] for outcome in outcomes]] = True
+        nodes = self._timeline.problem.nodes.mask_of([dict(outcome)[pod] for outcome in outcomes])
         kind: Kind = "filters" if by_filters else "scores"
         return Landing(self._move(pod, dict(outcomes[0])[pod]), kind, nodes, self._places.named(nodes))
 

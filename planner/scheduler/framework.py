@@ -141,9 +141,8 @@ class Framework:
         return Plan(template, None, static, tuple(changing), named, scores)
 
     def _named(self, names: Iterable[str]) -> Mask:
-        mask = np.zeros(self.problem.nodes.size, np.bool_)
-        mask[[self.problem.nodes.index[name] for name in names if name in self.problem.nodes.index]] = True
-        return mask
+        index = self.problem.nodes.index
+        return self.problem.nodes.mask_of([index[name] for name in names if name in index])
 
     def feasible(self, plan: Plan) -> Feasible:
         """The nodes that all filters accept now."""

@@ -205,7 +205,8 @@ class Scheduler:
         """The best node for a pod: its nominated one when that fits, else the one that scores highest."""
         nominated = self._nominations.node_of(pod)
         if nominated is not None and self._nominations.fits(framework, plan, pod, nominated):
-            return nominated, self._explained(framework, plan, pod, self._only(nominated))
+            only = Feasible(self.problem.nodes.only(nominated))
+            return nominated, self._explained(framework, plan, pod, only)
         feasible = self._nominations.restrict(framework, plan, pod, framework.feasible(plan))
         if not feasible.count:
             return None
@@ -214,11 +215,6 @@ class Scheduler:
         found = self._draws.find(framework, plan, feasible)
         explanation = self._explained(framework, plan, pod, found.feasible)
         return self._draws.pick(framework, plan, found), explanation
-
-    def _only(self, node: int) -> Feasible:
-        mask = self.problem.nodes.none.copy()
-        mask[node] = True
-        return Feasible(mask)
 
     def _explained(
         self, framework: Framework, plan: Plan, pod: int, feasible: Feasible

@@ -189,7 +189,7 @@ def _without_excluded(diagnosis: Diagnosis, trial: TrialCluster, landing: Landin
     """A diagnosis in which preemption does not help on nodes that a pin or cordon excludes."""
     if landing.kind not in RESTRICTED:
         return diagnosis
-    shut = np.isin(np.arange(diagnosis.nodes), landing.cordon)
+    shut = trial.problem.nodes.mask_of([*landing.cordon])
     if landing.pin is not None:
         shut = ~NodeSets(trial).mask(landing.pin)
     never = Rejection("", Verdict((), unresolvable=True))

@@ -341,6 +341,6 @@ class KnownNodes(ScarceRoom):
         size = self._order.size(move)
         found = self._emptied.get(size)
         if found is None:
-            found = self._emptied[size] = self._trial.problem.nodes.none.copy()
-            found[[other.target for other in self._left if self._order.size(other) > size]] = True
+            larger = [other.target for other in self._left if self._order.size(other) > size]
+            found = self._emptied[size] = self._trial.problem.nodes.mask_of(larger)
         return found

@@ -66,7 +66,7 @@ class Neighbourhoods:
                 wanted[number] += pods
                 del outside[number, node]
         mark = self._bind(outside)
-        inside = np.isin(np.arange(self._pending.problem.nodes.size), [*nodes])
+        inside = self._pending.problem.nodes.mask_of([*nodes])
         there = {t: np.where(inside, self._running[t], 0) for t in wanted if t in self._running}
         batch = Batch(self._pending.problem, wanted, self._pending.room_on(nodes, wanted), running=there)
         model = BatchModel(batch, [(f, own & wanted.keys()) for f, own in self._pending.profiles()])
