@@ -6,6 +6,7 @@ The rules are those by which moves leave pods alone.  What comes back as it was,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import is_of_job
@@ -19,17 +20,12 @@ class DeletionLosses:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._controllers = Controllers(problem, jobs=True)
-        self._known: dict[int, str] = {}
+        #: What is lost with one pod; empty where its controller makes another one like it.
+        self.of = cache(self._of)
 
     def why_not(self, pods: Iterable[int]) -> str:
         """The first reason not to delete these pods; empty where nothing is lost."""
         return next(filter(None, map(self.of, pods)), "")
-
-    def of(self, pod: int) -> str:
-        """What is lost with one pod; empty where its controller makes another one like it."""
-        if pod not in self._known:
-            self._known[pod] = self._of(pod)
-        return self._known[pod]
 
     def comes_back(self, pod: int) -> bool:
         """Whether a controller makes another pod when this one is deleted."""

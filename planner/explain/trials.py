@@ -212,15 +212,14 @@ class Trials:
         decision = scheduler.decide_briefly(variant)
         landing = None
         if decision.node is not None:
+            pods = scheduler.problem.pods
             for pod in back:
-                if pod not in sooner:
-                    _place(scheduler, pod)
-            victims = tuple(scheduler.problem.pods[victim].key for victim in decision.victims)
+                # Where pods of schedulers without a profile go is not known.
+                if pod not in sooner and pods[pod].spec.scheduler_name in scheduler.schedulers:
+                    scheduler.decide(pod)
+            victims = tuple(pods[victim].key for victim in decision.victims)
             names, node_of = scheduler.problem.nodes.names, scheduler.state.node_of
-            replaced = {
-                scheduler.problem.pods[pod].key: names[node_of[pod]] if node_of[pod] >= 0 else None
-                for pod in back
-            }
+            replaced = {pods[pod].key: names[node_of[pod]] if node_of[pod] >= 0 else None for pod in back}
             landing = TrialResult(names[decision.node], victims, replaced)
         scheduler.forget_nominations([variant])
         scheduler.state.rollback(mark)
@@ -241,14 +240,6 @@ def _count_placed(scheduler: Scheduler, queue: Iterable[int], variant_of: Mappin
         else:
             placed += kind < 0
     return placed
-
-
-def _place(scheduler: Scheduler, pod: int) -> str | None:
-    """Where a pod goes when it is tried now; of pods of schedulers without a profile that is not known."""
-    if scheduler.problem.pods[pod].spec.scheduler_name not in scheduler.schedulers:
-        return None
-    node = scheduler.decide(pod).node
-    return None if node is None else scheduler.problem.nodes.names[node]
 
 
 def _gone(candidate: Candidate) -> tuple[int, ...]:
