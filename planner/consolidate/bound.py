@@ -48,7 +48,7 @@ class CostBound:
 def cost_bound(task: SearchTask, meter: Meter) -> CostBound:
     """The bound of the relaxation over kinds; the trial cluster is as it was before."""
     trial, movable = task.trial, task.movable
-    hard = [(found, found.excess()) for found in trial.ledger.constraints if found.hard]
+    hard = [(found, found.excess()) for found in trial.ledger.hard]
     load = task.filled(trial.problem.nodes.every)
     mark = trial.state.mark()
     for template in movable.templates:
@@ -186,9 +186,5 @@ def is_modelled(trial: TrialCluster) -> bool:
     Pods may stay where they are, whatever rules are broken there.  The models know neither that a cordon
     takes nodes out of the domains of a constraint that honours taints, nor labels that pods get from nodes.
     """
-    honoured = (
-        found.rule.constraint.node_taints_policy == "Honor"
-        for found in trial.ledger.constraints
-        if found.hard
-    )
+    honoured = (one.rule.constraint.node_taints_policy == "Honor" for one in trial.ledger.hard)
     return not (trial.problem.labels_follow_nodes or any(honoured))

@@ -149,10 +149,10 @@ def _is_known(setting: Setting) -> bool:
     eligible for a constraint, is a domain once a machine is added.
     """
     before = ~setting.added
-    for found in setting.trial.ledger.constraints:
+    for found in setting.trial.ledger.hard:
         column, eligible = found.rule.column, found.rule.counts.eligible
         known, all_domains = (np.unique(column.codes[nodes]) for nodes in (eligible & before, eligible))
-        if found.hard and (column.key == HOSTNAME or known.size < all_domains.size):
+        if column.key == HOSTNAME or known.size < all_domains.size:
             return False
     return True
 

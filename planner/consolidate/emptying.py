@@ -290,13 +290,12 @@ def _faults(problem: Problem, state: State) -> Counter[tuple[str, str]]:
 def _excess_of_each(ledger: ConstraintCounts) -> Counter[Hashable]:
     """The pods too many of every hard constraint, by what names it whatever nodes there are."""
     found = Counter[Hashable]()
-    for one in ledger.constraints:
-        if one.hard:
-            asked = one.rule.constraint
-            terms = asked.topology_key, asked.max_skew, asked.min_domains
-            policies = asked.node_affinity_policy, asked.node_taints_policy
-            workload = one.asked.namespace, one.asked.workload
-            found[workload, terms, policies, one.rule.counted.selection] += one.excess()
+    for one in ledger.hard:
+        asked = one.rule.constraint
+        terms = asked.topology_key, asked.max_skew, asked.min_domains
+        policies = asked.node_affinity_policy, asked.node_taints_policy
+        workload = one.asked.namespace, one.asked.workload
+        found[workload, terms, policies, one.rule.counted.selection] += one.excess()
     return found
 
 

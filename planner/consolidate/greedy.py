@@ -34,7 +34,7 @@ class NodeRemoval:
         self.removed: Mask = removed.copy()
         self._gap_penalty: NDArray[np.float64] = np.zeros(len(removed))
         self._price_factor: NDArray[np.float64] = np.ones(len(removed))
-        self._hard = [found for found in self._trial.ledger.constraints if found.hard]
+        self._hard = self._trial.ledger.hard
         self._most = excesses(self._hard)
         self._size: NDArray[np.float64] = shares(self._trial.problem)
 

@@ -50,8 +50,7 @@ class NodeRegions:
         self._limits = task.limits
         sizes = shares(task.trial.problem).tolist()
         self._sizes = {template: max(1, int(1000 * size)) for template, size in enumerate(sizes)}
-        hard = [found for found in task.trial.ledger.constraints if found.hard]
-        self._hard = [(found, found.excess()) for found in hard]
+        self._hard = [(found, found.excess()) for found in task.trial.ledger.hard]
 
     def solve(self, layout: Layout, region: NodeRegion, meter: Meter) -> tuple[Layout, KeptSolution | None]:
         """The layout after some nodes were solved together, and what the solver found."""

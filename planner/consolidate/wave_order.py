@@ -133,9 +133,8 @@ def _groups(trial: TrialCluster, coupled: Iterable[Sequence[int]]) -> list[int]:
 
 def asking_about_each_other(trial: TrialCluster) -> Iterator[Sequence[int]]:
     """Templates that ask about each other's pods, or about their own, by spread or by affinity."""
-    for found in trial.ledger.constraints:
-        if found.hard:
-            yield [*found.members, *found.carriers]
+    for found in trial.ledger.hard:
+        yield [*found.members, *found.carriers]
     for asking in trial.problem.templates:
         for plugin in trial.plan(asking.index).changing:
             if isinstance(plugin, InterPodAffinity):

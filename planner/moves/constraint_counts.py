@@ -11,7 +11,7 @@ m has to receive what it lacks.  One move does at most one of each: that is the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,8 @@ class TrackedConstraint:
         self.number = number
         self.asked = found
         self.rule = found.rule
-        self.hard = found.rule.constraint.when_unsatisfiable == HARD
+        self.kind = found.rule.constraint.when_unsatisfiable
+        self.hard = found.hard
         self.max_skew = found.rule.constraint.max_skew
         self.members = frozenset(t for t, weight in found.rule.tally.members.items() if weight)
         self.carriers = tuple(t for t in found.carriers if not problem.templates[t].terminating)
@@ -93,6 +94,7 @@ class ConstraintCounts:
         self.constraints = [
             TrackedConstraint(number, found, problem, state) for number, found in enumerate(kept)
         ]
+        self.hard = [constraint for constraint in self.constraints if constraint.hard]
         self._of: dict[int, list[TrackedConstraint]] = defaultdict(list)
         for constraint in self.constraints:
             for template in constraint.members.union(constraint.carriers):
@@ -139,15 +141,11 @@ class ConstraintCounts:
 
     def violations(self) -> int:
         """The number of pairs of a hard constraint and a domain that holds too many pods."""
-        return sum(int(np.count_nonzero(one.surplus())) for one in self.constraints if one.hard)
+        return sum(int(np.count_nonzero(one.surplus())) for one in self.hard)
 
-    def broken(self, kinds: frozenset[str]) -> list[TrackedConstraint]:
+    def broken(self, kinds: Collection[str] = (HARD,)) -> list[TrackedConstraint]:
         """The constraints of these kinds that are violated in some domain."""
-        return [
-            constraint
-            for constraint in self.constraints
-            if constraint.rule.constraint.when_unsatisfiable in kinds and constraint.excess()
-        ]
+        return [one for one in self.constraints if one.kind in kinds and one.excess()]
 
 
 def excesses(constraints: Iterable[TrackedConstraint]) -> tuple[int, ...]:

@@ -154,7 +154,7 @@ class EvictionsFirst:
     def _broken(self, plan: WavePlan) -> Sequence[Hashable]:
         """The hard constraints that a plan leaves broken."""
         with self.task.trial.after(plan.moves):
-            return [d.asked.identity for d in self.task.trial.ledger.constraints if d.hard and d.excess()]
+            return [one.asked.identity for one in self.task.trial.ledger.broken()]
 
     def _repair(self, identity: Hashable, first: Sequence[Landing]) -> Sequence[Landing]:
         """The evictions that repair a constraint after `first`."""

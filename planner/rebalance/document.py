@@ -182,7 +182,7 @@ def changes(before: PlacementCounts, after: PlacementCounts) -> Iterator[plan.Sp
 
 def _stays(trial: TrialCluster, movable: Movable) -> Mapping[str, int]:
     """The pods of broken constraints that may not be moved, by reason."""
-    templates = {t for d in trial.ledger.constraints if d.hard and d.excess() for t in d.members}
+    templates = {t for one in trial.ledger.broken() for t in one.members}
     found = Counter(reason for pod, reason in movable.reasons.items() if trial.template(pod) in templates)
     return dict(sorted(found.items()))
 

@@ -225,7 +225,7 @@ class WhyNot:
 
         None where a node would take a replica: then limits of a policy or affinity of other pods prevent it.
         """
-        broken = [d for d in self._trial.ledger.constraints if d.hard and d.excess()]
+        broken = self._trial.ledger.broken()
         for constraint in broken[: effort.BROKEN_EXPLAINED]:
             column, surplus = constraint.rule.column, constraint.surplus()
             code = int(np.argmax(surplus))

@@ -288,7 +288,7 @@ class Candidates:
         return {pod for pod in moving if self._coupling(pod) in couplings}
 
     def _matters(self, constraint: TrackedConstraint) -> bool:
-        return constraint.hard or constraint.rule.constraint.when_unsatisfiable in self.rules.kinds
+        return constraint.hard or constraint.kind in self.rules.kinds
 
 
 def _widened(found: Landing, known: Landing) -> Landing:

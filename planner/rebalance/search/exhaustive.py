@@ -73,7 +73,7 @@ class Placements:
         self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
         self._nodes = trial.problem.nodes.size
         self.kinds = [*_kinds(movable)]
-        self._hard = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
+        self._hard = self._trial.ledger.hard
         #: Of constraints that share no movable template a move affects one alone.
         self._groups = [*groups_of(self._trial.ledger, movable, self._hard, hard=True)]
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]

@@ -198,9 +198,7 @@ class UnpinnedMoves:
     def _way(self, pod: int) -> _Rank | None:
         """The rank of evicting a pod; None unless all possible landings are equally good."""
         trial, template = self._trial, self._trial.template(pod)
-        cared = [
-            one for one in trial.ledger.of(template) if one.rule.constraint.when_unsatisfiable in self._kinds
-        ]
+        cared = [one for one in trial.ledger.of(template) if one.kind in self._kinds]
         far, counted = distance(cared), self._pods_counted_on(template, int(trial.state.node_of[pod]))
         lifted, found = OffNode(trial, pod), None
         feasible, tops = trial.tops(template) if lifted.is_harmless else (self._none, self._none)

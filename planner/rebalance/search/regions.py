@@ -42,8 +42,7 @@ class Regions:
         """All movable pods on all nodes with the free room of now, and every constraint to be repaired."""
         it = self._evaluator
         nodes = np.arange(it.trial.problem.nodes.size)
-        kinds = it.protections.kinds
-        asked = [d for d in it.trial.ledger.constraints if d.rule.constraint.when_unsatisfiable in kinds]
+        asked = [one for one in it.trial.ledger.constraints if one.kind in it.protections.kinds]
         region = self._cut([*it.movable.templates], asked, nodes)
         return replace(region, room=self._room(nodes, region.wants), limits=self._limits(region.leaving))
 
