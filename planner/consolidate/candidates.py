@@ -64,7 +64,7 @@ def candidates(
         return MachineCandidates(
             most, CostBound(known, bound.order, complete=False, quotas=bound.quotas), claimed
         )
-    pairs = len([*most.movable.templates]) * most.problem.nodes.size
+    pairs = len(most.movable.templates) * most.problem.nodes.size
     if pairs <= effort.KEPT_AT_ONCE or not bound.order:
         return MachineCandidates(most, bound, claimed)
     few, taken = _few(most, bound)

@@ -118,10 +118,8 @@ def _dispensable(idle: Mask, removed: Mask, reserve: Reserve) -> Mask:
 
 def _landed_on(found: Emptied) -> Mask:
     """The nodes where some replacement may land."""
-    lands: Mask = found.removed & False
-    for wave in found.waves:
-        for landing in wave:
-            lands |= landing.nodes
+    none = found.trial.problem.nodes.none
+    lands: Mask = np.logical_or.reduce([none, *(one.nodes for wave in found.waves for one in wave)])
     return lands
 
 

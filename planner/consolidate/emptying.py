@@ -155,7 +155,8 @@ class Emptying:
         """The cluster with some nodes cordoned, and its constraints."""
         if not nodes.any():
             return self._trial
-        _let_go()
+        # What earlier plans were made with refers to itself: it goes before as much is made again.
+        gc.collect()
         changed = cordon(self._problem.cluster, *self._names(nodes))
         return TrialCluster(self._problem.varied(self._problem.node_of, changed.nodes))
 
@@ -265,7 +266,7 @@ class Emptying:
 
     def _has_more(self, problem: Problem, places: Mapping[str, str]) -> bool:
         """Whether a cluster has more faults than before when some pods are elsewhere."""
-        _let_go()
+        gc.collect()  # as above
         node_of = problem.node_of.copy()
         pods = [problem.pod_index[key] for key in places]
         node_of[pods] = [problem.nodes.index[name] for name in places.values()]
@@ -275,11 +276,6 @@ class Emptying:
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names_of(nodes))
-
-
-def _let_go() -> None:
-    """Free what earlier plans were made with, before as much is made again: it refers to itself."""
-    gc.collect()
 
 
 def _faults(problem: Problem, state: State) -> Counter[tuple[str, str]]:

@@ -117,7 +117,8 @@ class DomainLosses:
 
     def may_need_less(self, problem: Problem) -> bool:
         """Whether plans may do with less room than all running pods take: preemption evicts some of them."""
-        return bool(self.evicted) or _may_be_preempted(problem)
+        going = _going(problem)
+        return bool(self.evicted) or len(_not_outranked(problem, going)) < len(going)
 
 
 _NONE = PodsWithoutNode(0, 0)
@@ -136,12 +137,6 @@ def _all_come_again(problem: Problem, movable: Movable) -> bool:
     cluster = problem.cluster
     gone = [problem.pods[pod] for pod in np.flatnonzero(movable.weights).tolist()]
     return len(without_pods(cluster, gone, returning=gone).pods) == len(cluster.pods)
-
-
-def _may_be_preempted(problem: Problem) -> bool:
-    """Whether some running pod that goes with its node may be preempted when a domain is lost."""
-    going = _going(problem)
-    return len(_not_outranked(problem, going)) < len(going)
 
 
 def room_with_preemption(problem: Problem) -> Ints:

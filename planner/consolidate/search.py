@@ -99,7 +99,7 @@ class ConsolidationSearch:
         self._sizes = shares(self._trial.problem)
         self._draw = np.random.default_rng(1)
         #: Pairs of a template and a node.
-        self._pairs = len(self._templates()) * self._trial.problem.nodes.size
+        self._pairs = len(task.movable.templates) * self._trial.problem.nodes.size
         self._is_large = self._pairs > effort.REMOVALS_AT_MOST
 
     def run(self) -> FoundLayout:
@@ -151,9 +151,6 @@ class ConsolidationSearch:
             return CostBound(room_bound(self._task), complete=False)
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
         return cost_bound(self._task, share)
-
-    def _templates(self) -> Sequence[int]:
-        return [*self._task.movable.templates]
 
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self._before)
@@ -209,7 +206,7 @@ class ConsolidationSearch:
     def _set(self, layout: Layout) -> None:
         """Bring the trial cluster to a layout."""
         state, problem = self._trial.state, self._trial.problem
-        for template in self._templates():
+        for template in self._task.movable.templates:
             pods = self._task.movable.of(template).tolist()
             state.unbind_all(pods)
             state.bind_all(pods, np.repeat(np.arange(problem.nodes.size), layout.counts.row(template)))

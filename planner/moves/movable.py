@@ -12,7 +12,7 @@ replacements from nodes where they break something.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, KeysView, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import cached_property
@@ -215,9 +215,9 @@ class Movable:
                 yield from (pod for pod in every if pod not in kept and controllers.job_of(pod) is job)
 
     @property
-    def templates(self) -> Iterator[int]:
+    def templates(self) -> KeysView[int]:
         """The templates that have movable pods."""
-        return iter(self._by_template)
+        return self._by_template.keys()
 
 
 def _times(pod: Pod) -> Iterator[datetime]:

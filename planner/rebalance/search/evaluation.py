@@ -111,7 +111,7 @@ class Evaluator:
     def size(self) -> ClusterSize:
         """How large the cluster is."""
         nodes, pods = self.trial.problem.nodes.size, int(np.count_nonzero(self.movable.weights))
-        if len([*self.movable.templates]) * nodes > effort.REGION_VARIABLES:
+        if len(self.movable.templates) * nodes > effort.REGION_VARIABLES:
             return ClusterSize.LARGE
         is_tiny = pods <= effort.EXHAUSTED_PODS and nodes <= effort.EXHAUSTED_NODES
         return ClusterSize.TINY if is_tiny else ClusterSize.SMALL

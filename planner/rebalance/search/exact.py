@@ -196,14 +196,11 @@ class MoveOrder:
             for target in self._ordered(template, nodes):
                 move = lifted.lands(target, nearer=False)
                 if move is not None:
-                    self._take(move, template)
+                    self._moves.append(move)
+                    self._arrived.add(pod)
+                    self._parked.discard(pod)
+                    self._leaving[template, move.source] -= 1
+                    self._leaving += Counter()
                     return True
         lifted.back()
         return False
-
-    def _take(self, move: Move, template: int) -> None:
-        self._moves.append(move)
-        self._arrived.add(move.pod)
-        self._parked.discard(move.pod)
-        self._leaving[template, move.source] -= 1
-        self._leaving += Counter()
