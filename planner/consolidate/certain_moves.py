@@ -125,11 +125,10 @@ class CertainMoves:
         coming = np.array([*self._coming.get(template, ())], np.intp)
         if not coming.size:
             return None
-        mark = self._trial.state.mark()
-        self._timeline.put(Move(pod, source, source), Phase.GONE)
-        nodes = coming[self._trial.framework(template).accepts(self._trial.plan(template), coming)]
-        gap = self._gap(nodes)
-        self._trial.state.rollback(mark)
+        with self._trial.after():
+            self._timeline.put(Move(pod, source, source), Phase.GONE)
+            nodes = coming[self._trial.framework(template).accepts(self._trial.plan(template), coming)]
+            gap = self._gap(nodes)
         best: list[int] = nodes[np.argsort(gap, kind="stable")][: self._most_targets].tolist()
         return next(filter(None, (self._to(Move(pod, source, node)) for node in best)), None)
 
@@ -231,15 +230,13 @@ class CertainMoves:
 
     def _targets(self, pod: int, source: int) -> list[int]:
         """The nodes that a replacement may be certain to come to, the best first."""
-        trial, template = self._trial, self._trial.template(pod)
-        mark = trial.state.mark()
-        self._timeline.put(Move(pod, source, source), Phase.GONE)
-        policy = self._pin_policy
-        found = self._tightest(template) if template in policy.pinnable | policy.cordonable else []
-        if template not in policy.pinnable:
-            chosen = trial.first_choice(template)
-            found = found if chosen is None or self._removed[chosen] else [chosen, *found]
-        trial.state.rollback(mark)
+        template, policy = self._trial.template(pod), self._pin_policy
+        with self._trial.after():
+            self._timeline.put(Move(pod, source, source), Phase.GONE)
+            found = self._tightest(template) if template in policy.pinnable | policy.cordonable else []
+            if template not in policy.pinnable:
+                chosen = self._trial.first_choice(template)
+                found = found if chosen is None or self._removed[chosen] else [chosen, *found]
         return found
 
     def _gap(self, nodes: Codes) -> NDArray[np.float64]:

@@ -178,11 +178,9 @@ class ConsolidationSearch:
 
     def _tried(self, removal: NodeRemoval, run: Callable[[], None]) -> Layout:
         """What a removal leads to; the trial cluster is as it was before."""
-        mark = self._trial.state.mark()
-        run()
-        layout = self._task.read(removal.removed)
-        self._trial.state.rollback(mark)
-        return layout
+        with self._trial.after():
+            run()
+            return self._task.read(removal.removed)
 
     @property
     def _none(self) -> Mask:

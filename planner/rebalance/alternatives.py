@@ -253,23 +253,20 @@ class SingleEvictions:
 
     def _with(self, known: _EvictionSequence, pod: int) -> _EvictionSequence | None:
         """Known evictions with one more pod; None if something may be worse than before at any time."""
-        source, start = int(self._start[pod]), self._trial.state.mark()
         outcomes, far, by_filters = dict[Outcome, None](), list[Distance](), True
         for outcome in known.outcomes:
             self._tried += 1
-            for other, node in outcome:
-                self._timeline.put(self._move(other, node), Phase.LANDED)
-            before = excesses(self._hard)
-            tops, others = self._tops(pod, before)
-            by_filters = by_filters and not others
-            for node in tops:
-                self._timeline.put(Move(pod, source, node), Phase.LANDED)
-                far.append(distance(self._hard))
-                if worse(before, self._hard):
-                    tops = []
-                    break
-                outcomes[tuple(sorted((*outcome, (pod, node))))] = None
-            self._trial.state.rollback(start)
+            with self._trial.after():
+                self._timeline.put_all((self._move(*one) for one in outcome), Phase.LANDED)
+                before = excesses(self._hard)
+                tops, others = self._tops(pod, before)
+                by_filters = by_filters and not others
+                for node in tops:
+                    self._timeline.put(self._move(pod, node), Phase.LANDED)
+                    far.append(distance(self._hard))
+                    if worse(before, self._hard):
+                        return None
+                    outcomes[tuple(sorted((*outcome, (pod, node))))] = None
             if not tops or len(outcomes) > effort.SINGLE_EVICTIONS_ENDS:
                 return None
         return _EvictionSequence(
@@ -282,16 +279,14 @@ class SingleEvictions:
         No nodes if something is worse meanwhile, if no node is open, or if the pod's own node may be chosen.
         """
         trial, template, source = self._trial, self._trial.template(pod), int(self._start[pod])
-        move, found, others = Move(pod, source, source), dict[int, None](), False
-        mark = trial.state.mark()
-        for _ in self._timeline.while_unscheduled(move):
-            feasible, tops = trial.tops(template)
-            if not tops.any() or worse(before, self._hard) or trial.breaks_affinity_of(template, source):
-                found = {source: None}
-                break
-            found |= dict.fromkeys(np.flatnonzero(tops).tolist())
-            others = others or bool((feasible & ~tops).any())
-        trial.state.rollback(mark)
+        found, others = dict[int, None](), False
+        with trial.after():
+            for _ in self._timeline.while_unscheduled(Move(pod, source, source)):
+                feasible, tops = trial.tops(template)
+                if not tops.any() or worse(before, self._hard) or trial.breaks_affinity_of(template, source):
+                    return [], others
+                found |= dict.fromkeys(np.flatnonzero(tops).tolist())
+                others = others or bool((feasible & ~tops).any())
         return ([] if source in found else [*found]), others
 
     def _landing(self, pod: int, outcomes: Sequence[Outcome], by_filters: bool) -> Landing:

@@ -153,7 +153,7 @@ class Evaluator:
 
     def limits(self, moves: Iterable[Move] = ()) -> EvictionLimits:
         """The limits on evictions after some moves."""
-        found = EvictionLimits(self.trial, self.movable, self.protections, self.most)
+        found = EvictionLimits(self)
         found.remember(moves)
         return found
 
@@ -239,14 +239,11 @@ def distance(constraints: Iterable[TrackedConstraint]) -> Distance:
 class EvictionLimits:
     """Which limits count the eviction of a pod, and how many evictions each has left."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, protections: Protections, most: int | None = None
-    ) -> None:
-        """Besides those of the protections, at most `most` moves, if that is given."""
-        self._trial = trial
-        self._in_all: Sequence[Limit] = () if most is None else (("all", most),)
-        self._quotas = movable.quotas
-        self._rules = protections
+    def __init__(self, evaluator: Evaluator) -> None:
+        """Those of its protections and of Jobs, and the most moves that it allows in all."""
+        self._trial, self._rules = evaluator.trial, evaluator.protections
+        self._in_all: Sequence[Limit] = () if evaluator.most is None else (("all", evaluator.most),)
+        self._quotas = evaluator.movable.quotas
         self._used = LimitUse()
         #: The pods that have moved; they do not move again.
         self.moved = set[int]()
