@@ -17,10 +17,10 @@ from planner.constraints.pod_topology_spread import Rule
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_rules import labelled, missing_labels
-from planner.explain.room_changes import room_in_words, with_room
+from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
 from planner.problem.nodes import HOSTNAME, Ints
-from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests
+from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
 from planner.whatif.nodes import free_names
 
 _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
@@ -39,7 +39,7 @@ class _NodeNeed:
         """The differences, each as it follows a comma."""
         found = [f"without taint {taint.key}" for taint in self.taints]
         found += [f"with label {key}={value}" for key, value in self.labels.items()]
-        return found + [f"with {room_in_words(name, amount)}" for name, amount in self.room.items()]
+        return found + [f"with {room_words(name, amount)}" for name, amount in self.room.items()]
 
     def on(self, node: Node) -> Node:
         """The node as it is needed."""

@@ -19,7 +19,7 @@ from planner.explain.blockers import Blocker, PendingCase, nothing
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.smaller_requests import lower
 from planner.problem.nodes import Ints, Mask
-from planner.problem.requests import PODS, in_words
+from planner.problem.requests import PODS, room_words
 
 
 def resources(case: PendingCase, plugin: NodeResourcesFit) -> Iterator[Blocker]:
@@ -94,7 +94,7 @@ def _evict(case: PendingCase, short: dict[str, int], node: int) -> Iterator[Clus
     safe = _victims(case, [pod for pod in here if not lost(pod)], wanted)
     soon = any(problem.pods[pod].priority > case.template.priority for pod in safe)
     found = [safe, _victims(case, [*filter(lost, here)], wanted) or _victims(case, here, wanted)]
-    what = ", ".join(room_in_words(name, amount) for name, amount in short.items())
+    what = ", ".join(room_words(name, amount) for name, amount in short.items())
     for victims in found if soon or not safe else found[:1]:
         if victims:
             yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
@@ -123,11 +123,6 @@ def _size(amounts: tuple[int, ...], wanted: dict[int, int]) -> float:
     return sum(min(1.0, amounts[row] / need) if need else 0.0 for row, need in wanted.items()) + 1e-12 * sum(
         amounts[row] for row in wanted
     )
-
-
-def room_in_words(name: str, amount: int) -> str:
-    """An amount of a resource: `500m cpu`, `1 pod slot`."""
-    return counted(amount, "pod slot") if name == PODS else f"{in_words(name, amount)} {name}"
 
 
 def delete(case: PendingCase, victims: list[int], why: str = "") -> ClusterChange:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.pod import ContainerStatus, Pod
 from models.objects.quantity import format_quantity, milli, parse_quantity, whole
+from planner.documents.words import counted
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -54,6 +55,11 @@ def in_units(resource: str, nano: int) -> int:
 def in_words(resource: str, amount: int) -> str:
     """An amount in those units as a manifest would spell it."""
     return format_quantity(amount * (_NANO_IN_MILLI if resource == CPU else _NANO_IN_ONE))
+
+
+def room_words(name: str, amount: int) -> str:
+    """An amount of a resource: `500m cpu`, `1 pod slot`."""
+    return counted(amount, "pod slot") if name == PODS else f"{in_words(name, amount)} {name}"
 
 
 def pod_requests(

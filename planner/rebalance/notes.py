@@ -16,7 +16,6 @@ import numpy as np
 
 from models import Cluster
 from models.objects.pod import Pod
-from models.objects.quantity import format_quantity
 from planner.documents.move_plan import MovePlan
 from planner.documents.words import are, counted
 from planner.eviction.budgets import ALLOWS_NONE
@@ -29,7 +28,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
-from planner.problem.requests import PODS
+from planner.problem.requests import room_words
 from planner.proof import move_effort as effort
 from planner.rebalance.alternatives import MoveTask
 from planner.scheduler.scheduler import Scheduler
@@ -299,7 +298,7 @@ class WhyNot:
         missing = np.maximum(amounts - free[rows], 0)
         nearest = int(np.argmin(np.where(short, (missing / np.maximum(amounts, 1)).max(axis=0), np.inf)))
         lacks = [
-            _spelled(problem.resources[row], int(missing[place, nearest]))
+            room_words(problem.resources[row], int(missing[place, nearest]))
             for place, row in enumerate(rows)
             if missing[place, nearest]
         ]
@@ -307,13 +306,6 @@ class WhyNot:
         where = f"{column.key} {column.values[column.codes[nearest]]}"
         refusing = f"no room on {int(short.sum())} of {counted(all_nodes, 'node')} elsewhere"
         return Reason(f"{refusing}; {name} in {where} lacks the least: {' and '.join(lacks)}", name)
-
-
-def _spelled(resource: str, amount: int) -> str:
-    """`500m cpu`: room is counted in thousandths of a cpu, and in units of everything else."""
-    if resource == PODS:
-        return counted(amount, "pod slot")
-    return f"{format_quantity(amount * (10**6 if resource == 'cpu' else 10**9))} {resource}"
 
 
 Change = tuple[str, Cluster]
