@@ -13,7 +13,6 @@ from cli.output.views.scripts.preflight import budgets, nodes, owner_of
 from models.errors import InputError
 from models.objects.affinity import CORDON
 from models.objects.custom_workload import KRUISE
-from models.objects.node import Node
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.drain import DrainPlan, DrainStep
@@ -125,10 +124,6 @@ def _fresh(document: DrainPlan, snapshot: Snapshot) -> str:
     drained = [node for node in snapshot.nodes if node.name in document.nodes]
     labels = dict(set.intersection(*({*node.metadata.labels.items()} for node in drained)))
     labels = {key: value for key, value in labels.items() if key != HOSTNAME and value != drained[0].name}
-    alike = sum(_has(node, labels) for node in snapshot.nodes)
+    alike = sum(labels.items() <= node.metadata.labels.items() for node in snapshot.nodes)
     selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
     return command("fresh", str(alike + len(document.surge)), selector)
-
-
-def _has(node: Node, labels: Mapping[str, str]) -> bool:
-    return labels.items() <= node.metadata.labels.items()

@@ -44,7 +44,8 @@ def rows(steps: Sequence[MoveStep], snapshot: Snapshot, more: Iterable[str] = ()
         return
     pods = {pod.key: pod for pod in snapshot.pods}
     moved = [pods[step.pod] for step in steps]
-    sets, cordons = _named(steps), _named_cordons(steps)
+    sets = _named("@", (step.lands.nodes for step in steps if isinstance(step.lands, OnNodes)))
+    cordons = _named("@c", (step.cordon for step in steps))
     checked(*(pod.key for pod in moved), *(step.owner for step in steps))
     yield from budgets(snapshot, moved)
     if sets:
@@ -74,7 +75,7 @@ def _move(
     cordons: Mapping[tuple[str, ...], str],
 ) -> Iterator[str]:
     yield f"# {one_line(step.why)}"
-    held = () if step.pin is None else (_pinning(step.pin, pod, snapshot),)
+    held = () if step.pin is None else (pinning(step.pin, pod, snapshot),)
     if step.cordon:
         held = (f"cordon:{cordons.get(step.cordon) or ','.join(step.cordon)}",)
     where = (pod.namespace, pod.name, pod.metadata.uid, step.source, step.owner, _to(step.lands, sets))
@@ -88,15 +89,10 @@ def _to(place: Place, sets: Mapping[tuple[str, ...], str]) -> str:
     return sets.get(place.nodes) or ",".join(place.nodes)
 
 
-def _named(steps: Iterable[MoveStep]) -> Mapping[tuple[str, ...], str]:
-    found = (step.lands.nodes for step in steps if isinstance(step.lands, OnNodes))
-    large = dict.fromkeys(names for names in found if len(names) > _MOST_NAMES)
-    return {names: f"@{number}" for number, names in enumerate(large, start=1)}
-
-
-def _named_cordons(steps: Iterable[MoveStep]) -> Mapping[tuple[str, ...], str]:
-    large = dict.fromkeys(step.cordon for step in steps if len(step.cordon) > _MOST_NAMES)
-    return {names: f"@c{number}" for number, names in enumerate(large, start=1)}
+def _named(prefix: str, several: Iterable[tuple[str, ...]]) -> Mapping[tuple[str, ...], str]:
+    """The names of large sets of nodes, each with a number."""
+    large = dict.fromkeys(names for names in several if len(names) > _MOST_NAMES)
+    return {names: f"{prefix}{number}" for number, names in enumerate(large, start=1)}
 
 
 def _names(steps: Iterable[MoveStep]) -> Iterator[str]:
@@ -107,18 +103,19 @@ def _names(steps: Iterable[MoveStep]) -> Iterator[str]:
             yield from step.lands.nodes
 
 
-def _pinning(place: Place, pod: Pod, snapshot: Snapshot) -> str:
-    """A JSON patch that narrows the template of the pod's controller, if it is what the snapshot has."""
-    before = template_affinity(pod, snapshot)
+def pinning(place: Place, pod: Pod, snapshot: Snapshot, *, first: bool = True) -> str:
+    """A JSON patch that narrows the template of the pod's controller.
+
+    The `first` one of a controller looks whether the template is what the snapshot has.
+    """
+    before = _template_affinity(pod, snapshot)
     path = "/spec/template/spec/affinity"
-    patch = (
-        {"op": "test", "path": path, "value": plain(before)},
-        {"op": "add", "path": path, "value": narrowed(before, place)},
-    )
-    return json.dumps(patch, separators=(",", ":"))
+    test = {"op": "test", "path": path, "value": plain(before)}
+    change = {"op": "add", "path": path, "value": narrowed(before, place)}
+    return json.dumps([test, change] if first else [change], separators=(",", ":"))
 
 
-def template_affinity(pod: Pod, snapshot: Snapshot) -> Affinity | None:
+def _template_affinity(pod: Pod, snapshot: Snapshot) -> Affinity | None:
     """What the template of a pod's ReplicaSet or ReplicationController says now."""
     owner = owner_of(pod)
     controllers: tuple[ReplicaSet | ReplicationController, ...] = (

@@ -13,14 +13,14 @@ from typing import Any
 from cli.output.page import counted
 from cli.output.views.scripts.affinity import narrowed, plain
 from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
-from cli.output.views.scripts.moves import template_affinity
+from cli.output.views.scripts.moves import pinning
 from cli.output.views.scripts.preflight import budgets, exists, nodes, owner_of, owners
 from models import Cluster
 from models.errors import InputError
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.batch.narrowed_binds import refused_when_narrowed
-from planner.documents.move_plan import OnNodes, Place
+from planner.documents.move_plan import OnNodes
 from planner.documents.plan import PlacementPlan, PlanStep
 from planner.whatif import open_gates
 
@@ -29,7 +29,6 @@ GATE = "planner/hold"
 #: No node has this name: pods of a template pinned to it wait.
 _NOWHERE = OnNodes(nodes=("nowhere.planner.invalid",))
 _AFFINITY = "/spec/affinity"
-_TEMPLATE_AFFINITY = "/spec/template/spec/affinity"
 
 
 def lines(document: PlacementPlan, snapshot: Cluster, again: str) -> Iterator[str]:
@@ -74,47 +73,28 @@ def _plan(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -
         yield "# owner NAMESPACE KIND/NAME UID 'POD ...'"
         yield from owners(evicted, snapshot, with_nodes=False)
     yield from _rooms(steps, pods, snapshot)
-    yield from _Steps(pods, snapshot).rows(steps)
+    yield from _rows(steps, pods, snapshot)
 
 
-class _Steps:
-    """The steps as rows, with what controllers have received so far."""
-
-    def __init__(self, pods: dict[str, Pod], snapshot: Snapshot) -> None:
-        self._pods = pods
-        self._snapshot = snapshot
-        self._received: Counter[tuple[str, str, str]] = Counter()
-
-    def rows(self, steps: Sequence[PlanStep]) -> Iterator[str]:
-        """Every step, in order."""
-        for step in steps:
-            pod = self._pods[step.pod]
-            where = (pod.namespace, pod.name, pod.metadata.uid)
-            if step.node is None:
-                owner = _pinnable_owner(pod)
-                patch = self._template(pod, _NOWHERE, first=True)
-                yield command("evict_pod", *where, pod.node_name or "", owner, patch)
-            elif step.source is not None:
-                yield self._replacement(pod, step.node)
-            elif pod.spec.scheduling_gates:
-                gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)
-                yield command("open_gate", *where, step.node, gates, _opening(pod, step.node))
-            else:
-                yield command("bind", *where, step.node)
-
-    def _replacement(self, pod: Pod, node: str) -> str:
-        owner = _pinnable_owner(pod)
-        self._received[pod.namespace, owner, node] += 1
-        number = self._received[pod.namespace, owner, node]
-        patch = self._template(pod, OnNodes(nodes=(node,)), first=False)
-        return command("replace", pod.namespace, owner, node, str(number), patch)
-
-    def _template(self, pod: Pod, place: Place, *, first: bool) -> str:
-        """A patch of the controller's template; the first one of all looks whether it is as planned."""
-        before = template_affinity(pod, self._snapshot)
-        test = {"op": "test", "path": _TEMPLATE_AFFINITY, "value": plain(before)}
-        change = {"op": "add", "path": _TEMPLATE_AFFINITY, "value": narrowed(before, place)}
-        return _json([test, change] if first else [change])
+def _rows(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -> Iterator[str]:
+    """Every step as a row, in order; a replacement says which one of its controller's on that node it is."""
+    received: Counter[tuple[str, str, str]] = Counter()
+    for step in steps:
+        pod = pods[step.pod]
+        where = (pod.namespace, pod.name, pod.metadata.uid)
+        if step.node is None:
+            owner, patch = _pinnable_owner(pod), pinning(_NOWHERE, pod, snapshot)
+            yield command("evict_pod", *where, pod.node_name or "", owner, patch)
+        elif step.source is not None:
+            at = pod.namespace, _pinnable_owner(pod), step.node
+            received[at] += 1
+            patch = pinning(OnNodes(nodes=(step.node,)), pod, snapshot, first=False)
+            yield command("replace", *at, str(received[at]), patch)
+        elif pod.spec.scheduling_gates:
+            gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)
+            yield command("open_gate", *where, step.node, gates, _opening(pod, step.node))
+        else:
+            yield command("bind", *where, step.node)
 
 
 def _pinnable_owner(pod: Pod) -> str:

@@ -8,7 +8,7 @@ from itertools import filterfalse
 
 from cli.output.page import counted
 from cli.output.views.scripts.frame import Frame, checked, command, script
-from cli.output.views.scripts.preflight import nodes
+from cli.output.views.scripts.preflight import nodes, owner_of
 from models.admission.chain import is_new
 from models.controllers.apply import ROLLED_OUT
 from models.objects.custom_workload import is_custom, kubectl_name
@@ -80,20 +80,15 @@ def _going(document: ScaleDown, snapshot: Snapshot) -> Iterator[Pod]:
 def _staying(snapshot: Snapshot, going: list[Pod]) -> list[Pod]:
     """All other pods of the controllers that give some up."""
     gone = {pod.key for pod in going}
-    owners = {(pod.namespace, _owner(pod)) for pod in going}
+    owners = {(pod.namespace, owner_of(pod)) for pod in going}
     return [
         pod
         for pod in filterfalse(is_new, snapshot.pods)
         if pod.key not in gone
-        and (pod.namespace, _owner(pod)) in owners
+        and (pod.namespace, owner_of(pod)) in owners
         and not pod.metadata.deletion_timestamp
         and not pod.is_finished
     ]
-
-
-def _owner(pod: Pod) -> tuple[str, str]:
-    owner = pod.metadata.controller
-    return ("", "") if owner is None else (owner.kind, owner.name)
 
 
 def _costs(document: ScaleDown) -> Iterator[str]:
