@@ -63,13 +63,10 @@ class SingleLandings:
         """
         template, policy = self.trial.template(move.pod), self._pin_policy
         kind: Kind = "pinned" if template in policy.pinnable else "cordoned"
-        if kind == "cordoned" and (template not in policy.cordonable or self._is_open_to_many(template)):
+        others = int(np.count_nonzero(self.trial.ever_open(template))) - 1
+        if kind == "cordoned" and (template not in policy.cordonable or others > self._most_cordoned):
             return None
         return self._allowed(move, partial(self._always_open, kind=kind))
-
-    def _is_open_to_many(self, template: int) -> bool:
-        """Whether more nodes than may be cordoned could ever accept a pod of a template."""
-        return int(np.count_nonzero(self.trial.ever_open(template))) > self._most_cordoned + 1
 
     def _allowed(self, move: Move, landing: Callable[[Move, Mask], Landing | None]) -> Landing | None:
         with self.trial.after():

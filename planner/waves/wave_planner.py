@@ -267,7 +267,7 @@ class WavePlanner:
             return None
         hard, soft = (ledger.excess(hard=kind) + more for kind, more in zip(kinds, others, strict=True))
         pods = [landing.move.pod for wave in waves for landing in wave]
-        weight = int(self.rules.weights[pods].sum()) if pods else 0
+        weight = int(self.rules.weights[pods].sum())
         return WavePlan(waves, left, (hard, soft if SOFT in self.rules.kinds else 0), weight, soft)
 
     def _nothing(self, moves: Sequence[Move]) -> WavePlan:

@@ -140,7 +140,7 @@ class Evaluator:
             "hardExcess": ledger.excess(hard=True),
             "softExcess": ledger.excess(hard=False),
             "moves": len(pods),
-            "disruption": int(self.movable.weights[pods].sum()) if pods else 0,
+            "disruption": int(self.movable.weights[pods].sum()),
         }
 
     def best(self, found: Iterable[Found]) -> Found:

@@ -206,7 +206,7 @@ class LowerBounds:
         """What moves have of a group on the trial cluster after them; hard and soft excess together."""
         pods = [move.pod for move in moves if self._evaluator.trial.template(move.pod) in group.templates]
         excess = sum(one.excess() for one in group.constraints if one.hard or _SOFT in self._stages)
-        weight = int(self._movable.weights[pods].sum()) if pods else 0
+        weight = int(self._movable.weights[pods].sum())
         return Counter(moves=len(pods), disruption=weight, **{_SOFT: excess})
 
     def _relaxed(self, group: ConstraintGroup) -> Mapping[str, int]:
