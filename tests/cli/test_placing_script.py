@@ -91,7 +91,7 @@ def test_nothing_is_bound_to_a_node_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_pin_comes_off_although_a_change_fails(tmp_path: Path) -> None:
     """The API server was away for a moment, and a Deployment stayed paused with its ReplicaSet pinned."""
-    ends = "PINNED='shop|ReplicaSet/web\n'; release; echo \"$PINNED\"".replace("\\n", "\n")
+    ends = "PINNED='shop|ReplicaSet/web\n'; release_pins; echo \"$PINNED\"".replace("\\n", "\n")
     code, words, calls = run_part(tmp_path, ends, "patch ReplicaSet/web")
     assert (code, words.strip()) == (0, "")
     assert [call for call in calls if "planner/pinned-for" in call]

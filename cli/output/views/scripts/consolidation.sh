@@ -126,13 +126,7 @@ main() {
     }
     check_going
     check_moves
-    TROUBLE='' TOLD_WAVE=0
-    read_sets
-    look_twice || refuse "the pods cannot be read: $TROUBLE"
-    check_holders
-    guard
-    take_over
-    look_twice || stop "the pods cannot be read: $TROUBLE"
+    begin_moves
     # What a script that was killed has cordoned is opened again if this one cannot go on.
     [ -n "$DRY_RUN" ] || [ "$DONE" -eq "$MOVES" ] || ! read_going | grep -q '|yes$' || CLOSED=yes
     [ -z "$NOT_AS_PLANNED" ] || stop "$(not_as_planned); nothing was changed"

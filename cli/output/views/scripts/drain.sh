@@ -249,10 +249,7 @@ END
 
 # Nodes that are not empty are opened again; those that are empty stay as they are.
 put_back() {
-    code=$?
-    trap '' HUP INT TERM PIPE
-    trap - EXIT
-    [ -z "$DONE" ] || exit "$code"
+    [ -z "$DONE" ] || return 0
     open=$(patiently marked_nodes 2>/dev/null) || complain "whether all nodes are open that were is not known: start this again"
     kept=''
     for node in $open; do
@@ -266,7 +263,6 @@ put_back() {
     done
     [ -z "$kept" ] || complain "what is empty stays cordoned; it is opened by:" \
         "$KUBECTL ${CONTEXT:+--context=$CONTEXT }uncordon$kept; $KUBECTL ${CONTEXT:+--context=$CONTEXT }annotate node$kept $MARK-"
-    exit "$code"
 }
 
 # Nodes that this script has cordoned, or a killed one, and that no other one has taken over.

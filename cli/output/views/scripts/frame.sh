@@ -225,9 +225,17 @@ patiently() {
 
 # However it ends, put_back of the script has the last word.
 guard() {
-    trap put_back EXIT
+    trap the_end EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 141' PIPE
     trap 'exit 143' TERM
+}
+
+the_end() {
+    code=$?
+    trap '' HUP INT TERM PIPE
+    trap - EXIT
+    put_back
+    exit "$code"
 }

@@ -442,9 +442,6 @@ carry_out() {
 
 # A replacement that is about to land gets ten seconds to do so under its pin.
 put_back() {
-    code=$?
-    trap '' HUP INT TERM PIPE
-    trap - EXIT
     if [ -z "$TAKEN_OVER$DRY_RUN" ]; then take_everything; fi
     [ -z "$PINNED$CORDONED" ] || complain "putting back what was changed"
     for second in 1 2 3 4 5 6 7 8 9 10; do
@@ -452,20 +449,9 @@ put_back() {
         printf '%s\n' "$STATE" | grep -q '^away|.*|[^|]\{1,\}$' || break
         [ "$second" -eq 10 ] || sleep 1
     done
-    while [ -n "$PINNED" ]; do
-        item=${PINNED%%
-*}
-        if patiently unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
-            let_go_of_waiting "${item%%|*}" "${item#*|}"
-        else
-            complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"
-            PINNED=${PINNED#*
-}
-        fi
-    done
+    release_pins
     patiently open_nodes 2>/dev/null || complain "still cordoned: $(one_line "$CORDONED"); start this again, or kubectl uncordon them"
     put_back_more
-    exit "$code"
 }
 
 # What else a script has changed; those that have more of it say how.
@@ -550,14 +536,25 @@ check_moves() {
 # Asks the API server about every change that is still to be made.
 rehearse() {
     say "dry run: $DONE of $MOVES moves are done"
-    rows=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M"')
-    while IFS='|' read -r _ number namespace pod uid from owner to pin; do
+    found=$(rows M)
+    while IFS='|' read -r number namespace pod uid from owner to pin; do
         if [ -z "$pod" ] || [ "$number" -lt "$DUE" ]; then continue; fi
         if [ -n "$pin" ]; then hold_replacement "$namespace" "$owner" "$pod" "$pin" ""; fi
         if evict "$namespace" "$pod" "$uid"; then say "wave $number: $namespace/$pod would go from $from to $to"; fi
     done <<END
-$rows
+$found
 END
+}
+
+# The pods are looked at, and once more when what killed scripts left has been taken over.
+begin_moves() {
+    TROUBLE='' TOLD_WAVE=0
+    read_sets
+    look_twice || refuse "the pods cannot be read: $TROUBLE"
+    check_holders
+    guard
+    take_over
+    look_twice || stop "the pods cannot be read: $TROUBLE"
 }
 
 main() {
@@ -566,13 +563,7 @@ main() {
     NAMESPACES=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && !seen[$3]++ { print $3 }')
     check_cluster
     [ -z "$PLAN" ] || check_moves
-    TROUBLE='' TOLD_WAVE=0
-    read_sets
-    look_twice || refuse "the pods cannot be read: $TROUBLE"
-    check_holders
-    guard
-    take_over
-    look_twice || stop "the pods cannot be read: $TROUBLE"
+    begin_moves
     if [ "$MOVES" -eq 0 ]; then
         say "nothing to move"
         exit "$NOTHING_TO_MOVE"

@@ -119,6 +119,21 @@ let_go_of_waiting() {
         done
 }
 
+# Nothing is held back any longer; pods that wait for good are made anew without the pin.
+release_pins() {
+    while [ -n "$PINNED" ]; do
+        item=${PINNED%%
+*}
+        if patiently unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
+            let_go_of_waiting "${item%%|*}" "${item#*|}"
+        else
+            complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"
+            PINNED=${PINNED#*
+}
+        fi
+    done
+}
+
 # Ends where another script may be at work on a controller or a node.
 check_holders() {
     nodes=$(read_held_nodes) || refuse "the nodes cannot be read"

@@ -228,28 +228,9 @@ $found
 END
 }
 
-# Nothing is held back any longer; pods that wait for good are made anew without the pin.
-release() {
-    while [ -n "$PINNED" ]; do
-        item=${PINNED%%
-*}
-        if patiently unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
-            let_go_of_waiting "${item%%|*}" "${item#*|}"
-        else
-            complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"
-            PINNED=${PINNED#*
-}
-        fi
-    done
-}
-
 put_back() {
-    code=$?
-    trap '' HUP INT TERM PIPE
-    trap - EXIT
     if [ -z "$TAKEN_OVER$DRY_RUN" ]; then take_all; fi
-    release
-    exit "$code"
+    release_pins
 }
 
 # What a killed script left behind: this plan goes on with its own controllers, all others are put back.
@@ -311,6 +292,6 @@ main() {
     check_budgets
     check_room
     place
-    release
+    release_pins
     say "${WOULD}done: $STEPS steps"
 }
