@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.constraints import Filter
 from planner.eviction.movable import is_tied
 from planner.explain.at_rest import AtRest
 from planner.explain.change import ClusterChange
@@ -83,6 +84,14 @@ class PendingCase:
         """Sorts pods by how dear they are: lost ones after others, those of their node last."""
         found = self.problem.pods[pod]
         return is_tied(found), bool(self.static.losses.of(pod)), found.priority, found.key
+
+
+def refusing(
+    case: PendingCase, plugin: Filter, propose: Proposal, ease: Ints | None = None
+) -> Iterator[Blocker]:
+    """The nodes that a filter refuses, where it looks at such pods at all."""
+    if plugin.concerns(case.template):
+        yield Blocker(plugin.name, np.asarray(plugin.reject(case.template) != 0), propose, ease)
 
 
 def nothing(_: int) -> Iterator[ClusterChange]:

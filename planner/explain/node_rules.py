@@ -17,7 +17,7 @@ from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
 from planner.explain import misspelled
-from planner.explain.blockers import Blocker, PendingCase
+from planner.explain.blockers import Blocker, PendingCase, refusing
 from planner.explain.change import ClusterChange, Cost, with_required
 from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Mask
@@ -43,8 +43,7 @@ def taints(case: PendingCase, plugin: TaintToleration) -> Iterator[Blocker]:
 
 def affinity(case: PendingCase, plugin: NodeAffinityPlugin) -> Iterator[Blocker]:
     """Nodes that the pod's selector, its node affinity or that of its profile leaves out."""
-    if plugin.concerns(case.template):
-        yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
+    return refusing(case, plugin, partial(_match, case))
 
 
 def _uncordon(case: PendingCase, node: int) -> Iterator[ClusterChange]:

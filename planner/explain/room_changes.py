@@ -15,10 +15,10 @@ from planner.constraints.node_ports import NodePorts, clash
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
 from planner.documents.words import counted
-from planner.explain.blockers import Blocker, PendingCase, nothing
+from planner.explain.blockers import Blocker, PendingCase, nothing, refusing
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.smaller_requests import lower
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Ints
 from planner.problem.requests import PODS, room_words
 
 
@@ -27,40 +27,28 @@ def resources(case: PendingCase, plugin: NodeResourcesFit) -> Iterator[Blocker]:
     if plugin.concerns(case.template):
         amounts = np.array([amount for _, amount in plugin.wants(case.template)])
         shares = _missing(case, plugin) * 1000 // np.maximum(1, amounts)[:, None]
-        propose = partial(_make_room, case, plugin)
-        yield Blocker(plugin.name, _refused(case, plugin), propose, shares.sum(axis=0))
+        yield from refusing(case, plugin, partial(_make_room, case, plugin), shares.sum(axis=0))
 
 
 def ports(case: PendingCase, plugin: NodePorts) -> Iterator[Blocker]:
     """Nodes on which a host port is taken."""
-    if plugin.concerns(case.template):
-        yield Blocker(plugin.name, _refused(case, plugin), partial(_free_port, case))
+    return refusing(case, plugin, partial(_free_port, case))
 
 
 def disks(case: PendingCase, plugin: VolumeRestrictions) -> Iterator[Blocker]:
     """Nodes on which a pod holds the same disk or claim, wherever that pod runs."""
-    yield from _volumes(case, plugin, lambda _: np.flatnonzero(case.state.node_of >= 0).tolist())
+    propose = partial(_free_volume, case, plugin, lambda _: np.flatnonzero(case.state.node_of >= 0).tolist())
+    return refusing(case, plugin, propose)
 
 
 def attachments(case: PendingCase, plugin: NodeVolumeLimits) -> Iterator[Blocker]:
     """Nodes with as many volumes attached as they may have."""
-    yield from _volumes(case, plugin, lambda node: list(case.state.pods_on[node]))
+    return refusing(case, plugin, partial(_free_volume, case, plugin, case.state.pods_on.__getitem__))
 
 
 def fixed_volumes(case: PendingCase, plugin: VolumeBinding | VolumeZone) -> Iterator[Blocker]:
     """Nodes that the pod's volumes cannot be used on; no small change helps there."""
-    if plugin.concerns(case.template):
-        yield Blocker(plugin.name, _refused(case, plugin), nothing)
-
-
-def _volumes(case: PendingCase, plugin: Filter, holders: Callable[[int], list[int]]) -> Iterator[Blocker]:
-    if plugin.concerns(case.template):
-        yield Blocker(plugin.name, _refused(case, plugin), partial(_free_volume, case, plugin, holders))
-
-
-def _refused(case: PendingCase, plugin: Filter) -> Mask:
-    refused: Mask = np.asarray(plugin.reject(case.template) != 0)
-    return refused
+    return refusing(case, plugin, nothing)
 
 
 def _missing(case: PendingCase, fit: NodeResourcesFit) -> Ints:
