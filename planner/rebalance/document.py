@@ -133,7 +133,7 @@ def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: 
     return {
         "hardExcess": after.hard_excess,
         "moves": len(pods),
-        "disruption": int(movable.weights[pods].sum()) if movable is not None and pods else 0,
+        "disruption": int(movable.weights[pods].sum()) if movable is not None else 0,
         "softExcess": after.soft_excess,
         "pinned": sum(landing.kind in RESTRICTED for wave in waves for landing in wave),
     }

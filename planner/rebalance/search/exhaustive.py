@@ -157,9 +157,9 @@ class Placements:
     def _without_one(self, gone: bytes, kind: int) -> _PartialPlacement:
         self._take(gone)
         trial, template = self._trial, self.kinds[kind].template
-        feasible = trial.framework(template).feasible(trial.plan(template))
+        open_to = tuple(np.flatnonzero(trial.open_to(template)).tolist())
         barred = frozenset(node for node in range(self._nodes) if trial.breaks_affinity_of(template, node))
-        return _PartialPlacement(excesses(self._hard), tuple(np.flatnonzero(feasible.mask).tolist()), barred)
+        return _PartialPlacement(excesses(self._hard), open_to, barred)
 
     def _take(self, counts: bytes) -> None:
         """Put the trial cluster into a placement, given as pods of every kind on every node."""
@@ -214,7 +214,7 @@ def tried_out(evaluator: Evaluator, best: Found, meter: Meter | None = None) -> 
     if search.run(meter or evaluator.meter):
         proved = chained(evaluator.stages, search.values, "trying out all moves", Assumption.NOTHING_WORSE)
         evaluator.learn(proved)
-    return best if search.moves is None else (search.moves, search.values)
+    return search.found or best
 
 
 class Exhaustive:
@@ -294,11 +294,11 @@ class Exhaustive:
             self.values, self._end = values, placement
 
     @property
-    def moves(self) -> Sequence[Move] | None:
+    def found(self) -> Found | None:
         """The moves to the best placement; None if the known moves are best."""
         if self._end is None:
             return None
         path = [self._end]
         while path[-1] != self._placements.start:
             path.append(self._came_from[path[-1]])
-        return [*self._placements.moves(reversed(path))]
+        return [*self._placements.moves(reversed(path))], self.values

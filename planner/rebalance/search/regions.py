@@ -77,10 +77,8 @@ class Regions:
         for constraint in constraints:
             column = constraint.rule.column
             traits += [column.codes if column.shared else column.present, constraint.rule.counts.eligible]
-        traits += map(self._trial.ever_open, templates)
-        of = numbered(len(holding), traits)
-        for constraint in constraints:
             holding |= (constraint.rule.tally.counts > 0) | (constraint.held.tally.counts > 0)
+        of = numbered(len(holding), [*traits, *map(self._trial.ever_open, templates)])
         alone = np.flatnonzero(holding)
         of[alone] = int(of.max(initial=0)) + 1 + np.arange(len(alone))
         return numbered(len(of), (of,))

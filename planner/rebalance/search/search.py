@@ -87,4 +87,4 @@ def find_certain_moves(evaluator: Evaluator, known: Values, pin_policy: PinPolic
     timeline = EvictionTimeline(it.trial.problem, np.flatnonzero(it.movable.weights).tolist(), it.trial.part)
     search = Exhaustive(Placements(it, SingleLandings(timeline, pin_policy)), it, known)
     search.run(it.meter)
-    return None if search.moves is None else (search.moves, search.values)
+    return search.found

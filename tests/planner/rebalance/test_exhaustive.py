@@ -73,10 +73,11 @@ def test_another_pod_is_ejected_first() -> None:
         *(replica(f"w{number}", "a", spread=[spread()]) for number in range(3)),
         node("b", zone="b", cpu="1"),
         pod("x", "b", app="x", cpu="1", owner="ReplicaSet/x"),
-    )
-    assert found.moves is not None
-    assert [move.source for move in found.moves] == [1, 0]
-    assert found.values["hardExcess"] == 0
+    ).found
+    assert found is not None
+    moves, values = found
+    assert [move.source for move in moves] == [1, 0]
+    assert values["hardExcess"] == 0
 
 
 @pytest.mark.parametrize(
