@@ -6,8 +6,9 @@ pod that leaves a node to which a larger one is to come makes room for it, and g
 
 `ScarceRoom`: where a single node of its domain has room, a replacement lands there without a pin, and
 nothing becomes uncertain.  Pods of one size that fill all the nodes where they may be leave nothing
-uncertain either.  Such moves go first, the largest before others, and those that make room for them; then
-those for which several nodes are equally good.  A pin comes last, to where it wastes the least room.
+uncertain either: where that is not looked at, 5,000 nodes 99 % full take 125 pins, not 8.  Such moves go
+first, the largest before others, and those that make room for them; then those for which several nodes are
+equally good.  A pin comes last, to where it wastes the least room.
 
 `KnownNodes`: where most replacements may land on any of several nodes, the last moves may have no node that
 is certain to have room.  Here each replacement has one node: the only one with room, the one with the
