@@ -1,0 +1,135 @@
+"""`capacity --autoscalers`: who stays pending when all are at their maximum, and who even alone."""
+
+from typing import Any
+
+import pytest
+
+from planner import capacity
+from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, revision, scaled, term
+
+
+def web(replicas: int, **words: Any) -> Object:
+    """A Deployment whose pods are as the builder makes them."""
+    return scaled("Deployment", "web", replicas, **words)
+
+
+def autoscaler(most: int, name: str = "web", kind: str = "Deployment") -> Object:
+    """One of a workload."""
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": kind, "name": name},
+            "minReplicas": 1,
+            "maxReplicas": most,
+        },
+    }
+
+
+@pytest.mark.parametrize(("most", "pending"), [(4, 0), (9, 5)])
+def test_autoscalers_at_their_maximum(most: int, pending: int) -> None:
+    """How many pods stay pending then, and whether that is so for one alone."""
+    found = cluster(node("a1", cpu="4"), web(1, cpu="1"), autoscaler(most))
+    (row,) = capacity(found, autoscalers=True).autoscalers
+    assert (row.workload, row.max_replicas, row.pending, row.alone) == (
+        "Deployment/web",
+        most,
+        pending,
+        pending,
+    )
+
+
+def test_autoscalers_at_their_maximum_without_any_one_zone() -> None:
+    """What went wrong: the loss of a zone was left out, and 0 pods were pending."""
+    nodes = [node("a1", zone="a", cpu="4"), node("b1", zone="b", cpu="2")]
+    (row,) = capacity(
+        cluster(*nodes, web(1, cpu="1"), autoscaler(5)), autoscalers=True, survive=ZONE
+    ).autoscalers
+    assert (row.pending, row.alone, row.lost) == (3, 3, "a")
+
+
+def test_two_autoscalers_of_a_workload() -> None:
+    """What went wrong: the last one's maximum counted, and nothing was pending."""
+    one, other = autoscaler(9), autoscaler(4)
+    other["metadata"]["name"] = "smaller"
+    found = capacity(cluster(node("a1", cpu="4"), web(1, cpu="1"), one, other), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "web": (5, 5),
+        "smaller": (5, 0),
+    }
+
+
+def test_an_autoscaler_of_a_replicaset_that_a_deployment_scales_is_left_out() -> None:
+    """What went wrong: an error that did not name the autoscaler."""
+    owner = web(1, cpu="1")
+    target = revision(owner)
+    scaler = autoscaler(9, target["metadata"]["name"], "ReplicaSet")
+    found = capacity(cluster(node("a1"), owner, target, scaler), autoscalers=True)
+    assert found.autoscalers == ()
+    assert any("is left out: Deployment default/web sets the replicas" in note for note in found.notes)
+
+
+def test_an_autoscaler_that_takes_pods_away_makes_room_for_another() -> None:
+    """Together they fit; at its maximum alone one leaves pods pending."""
+    db = scaled("Deployment", "db", 3, cpu="1", priority=1)
+    found = cluster(node("a1", cpu="4"), web(1, cpu="1"), db, autoscaler(3), autoscaler(1, "db"))
+    rows = {row.name: (row.pending, row.alone) for row in capacity(found, autoscalers=True).autoscalers}
+    assert rows == {"web": (0, 2), "db": (0, 0)}
+
+
+@pytest.mark.parametrize(("cpu", "pending"), [("3", 2), ("4", 1), ("5", 0)])
+def test_replicas_that_another_workload_preempts_stay_pending(cpu: str, pending: int) -> None:
+    """What went wrong: their workload was said to be complete; coming back they find no node."""
+    web = scaled("Deployment", "web", 2, cpu="1")
+    pods = [replica(revision(web), f"web-{number}", "a1") for number in range(2)]
+    api = scaled("Deployment", "api", 0, cpu="1", priority=1)
+    scalers = [autoscaler(2), autoscaler(3, "api")]
+    found = cluster(node("a1", cpu=cpu), web, revision(web), *pods, api, *scalers)
+    rows = {row.name: (row.pending, row.alone) for row in capacity(found, autoscalers=True).autoscalers}
+    assert rows == {"web": (pending, 0), "api": (0, 0)}
+
+
+def test_a_pod_that_asks_for_one_that_comes_later_is_tried_again() -> None:
+    """What went wrong: it was said to stay pending, with exit code 1; kube-scheduler takes it up again."""
+    asks = scaled("Deployment", "asks", 0, cpu="1", near=[term(HOST, "web")])
+    scalers = [autoscaler(1, "asks"), autoscaler(1)]
+    found = capacity(cluster(node("a1", cpu="4"), asks, web(0, cpu="1"), *scalers), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "asks": (0, 1),
+        "web": (0, 0),
+    }
+
+
+def test_alone_an_autoscaler_lacks_the_pods_that_another_one_brings() -> None:
+    """What went wrong: where all pods have nodes together, alone was 0 without a look, and it is 2."""
+    asks = scaled("Deployment", "asks", 0, cpu="1", near=[term(HOST, "web")])
+    scalers = [autoscaler(2, "asks"), autoscaler(1)]
+    found = capacity(cluster(node("a1", cpu="4"), asks, web(0, cpu="1"), *scalers), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "asks": (0, 2),
+        "web": (0, 0),
+    }
+
+
+def test_alone_an_autoscaler_lacks_the_room_that_another_one_makes() -> None:
+    """What went wrong: a pod of `api` preempts one that is larger than itself, and alone was 0 for `web`."""
+    owner, api = web(0, cpu="1"), scaled("Deployment", "api", 0, cpu="1", priority=1)
+    scalers = [autoscaler(1), autoscaler(1, "api")]
+    large = pod("large", "a1", cpu="2")
+    found = capacity(cluster(node("a1", cpu="2"), owner, api, large, *scalers), autoscalers=True)
+    assert {row.name: (row.pending, row.alone) for row in found.autoscalers} == {
+        "web": (0, 1),
+        "api": (0, 0),
+    }
+
+
+def test_a_preempted_pod_that_nothing_makes_again_takes_no_room() -> None:
+    """What went wrong: it came back, and took the room of a replica that was preempted with it."""
+    owner = web(1, cpu="1")
+    running = [pod("bare", "a1", cpu="1"), replica(revision(owner), "web-1", "a1")]
+    api = scaled("Deployment", "api", 0, cpu="2", priority=1)
+    nodes = [node("a1", cpu="2"), node("b1", cpu="1")]
+    scalers = [autoscaler(1), autoscaler(1, "api")]
+    found = capacity(cluster(*nodes, owner, revision(owner), *running, api, *scalers), autoscalers=True)
+    assert {row.name: row.pending for row in found.autoscalers} == {"web": 0, "api": 0}
