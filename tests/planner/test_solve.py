@@ -162,15 +162,6 @@ def test_without_time_the_plan_is_kube_schedulers() -> None:
     assert any(note.startswith("cut short while looking for") for note in plan.notes)
 
 
-def test_of_pods_that_are_all_placed_no_more_are_looked_for() -> None:
-    """What went wrong: the note said that more time may find more pods, beside a plan that has all."""
-    items = [node("n1"), node("n2"), *(pod(f"web-{number}", cpu="1") for number in range(3))]
-    plan = solve(cluster(*items), time_limit=0)
-    assert placed(plan) == [(3, 3, True)]
-    (note,) = plan.notes
-    assert note.startswith("cut short while looking for better nodes for these pods:")
-
-
 def test_without_time_there_is_no_final_state() -> None:
     """kube-scheduler's plan would be no answer: it is not known whether its end satisfies anything."""
     found = Cluster.from_objects(recorded("stuck")[2].values[0]["cluster"]["items"])
