@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from models import Cluster
+from models.objects.affinity import CORDON
 from planner.audit.findings import MOST_DOMAINS, audit
 from planner.audit.spread_counts import Owners, too_much
 from planner.audit.worse import Surplus, worse_constraints
@@ -85,14 +86,25 @@ def _side(cluster: Cluster, namespace: str | None) -> _Side:
 
 
 def _nodes(before: Cluster, after: Cluster) -> NodeChanges:
-    old = {node.name: node.spec.unschedulable for node in before.nodes}
-    new = {node.name: node.spec.unschedulable for node in after.nodes}
-    both = sorted(old.keys() & new.keys())
+    old, new = ({node.name: node for node in side.nodes} for side in (before, after))
+    both = [(old[name], new[name]) for name in sorted(old.keys() & new.keys())]
+    uids = [(was.metadata.uid, now.metadata.uid) for was, now in both]
+    cordons = [(was.spec.unschedulable, now.spec.unschedulable) for was, now in both]
+    taints = [({*was.spec.taints} - {CORDON}, {*now.spec.taints} - {CORDON}) for was, now in both]
+    sizes = [(was.status.allocatable, now.status.allocatable) for was, now in both]
+
+    def where(changes: Iterable[object]) -> tuple[str, ...]:
+        return tuple(node.name for (node, _), changed in zip(both, changes, strict=True) if changed)
+
     return NodeChanges(
         added=tuple(sorted(new.keys() - old.keys())),
         removed=tuple(sorted(old.keys() - new.keys())),
-        cordoned=tuple(name for name in both if new[name] and not old[name]),
-        uncordoned=tuple(name for name in both if old[name] and not new[name]),
+        cordoned=where(now and not was for was, now in cordons),
+        uncordoned=where(was and not now for was, now in cordons),
+        remade=where(was and now and was != now for was, now in uids),
+        tainted=where(was != now for was, now in taints),
+        labelled=where(was.metadata.labels != now.metadata.labels for was, now in both),
+        resized=where(was != now for was, now in sizes),
     )
 
 

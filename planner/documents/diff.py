@@ -56,7 +56,7 @@ class WorkloadChange(WorkloadPart):
 
 
 class NodeChanges(DocumentPart):
-    """Nodes that are new, gone, or cordoned or not since."""
+    """Nodes that are new or gone, cordoned or not since, or no longer what they were to the scheduler."""
 
     added: tuple[str, ...] = ()
     """Names of new nodes."""
@@ -66,6 +66,14 @@ class NodeChanges(DocumentPart):
     """Nodes that are cordoned since."""
     uncordoned: tuple[str, ...] = ()
     """Nodes that no longer are."""
+    remade: tuple[str, ...] = ()
+    """Nodes that were deleted and have come again under their names, by their uids."""
+    tainted: tuple[str, ...] = ()
+    """Nodes with other taints than before, that of a cordon aside."""
+    labelled: tuple[str, ...] = ()
+    """Nodes with other labels than before."""
+    resized: tuple[str, ...] = ()
+    """Nodes of which other amounts are allocatable than before."""
 
 
 class Diff(Document):

@@ -28,11 +28,12 @@ def test_what_got_worse_is_1(planner: Planner, files: tuple[str, str]) -> None:
     assert planner("diff", *reversed(files)).code == 1
     assert planner("diff", files[0], files[0]).code == 0
     assert planner("diff", files[0], files[0]).verdict == (
-        "No node came, went or was cordoned, no pod moved or waits that did not, and the spread is the same."
+        "No node came or went, was cordoned or has other taints, labels or sizes; "
+        "no pod moved or waits that did not; the spread is the same."
     )
 
 
-def test_what_is_not_looked_at_is_not_said_to_be_the_same(planner: Planner, tmp_path: Path) -> None:
+def test_a_node_that_is_no_longer_what_it_was(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: "No difference in nodes" of one that has a taint and other labels, and is larger."""
     before = write(tmp_path / "before.json", node("a1", "a"), pod("web-0", on="a1", cpu="1"))
     after = write(
@@ -40,7 +41,8 @@ def test_what_is_not_looked_at_is_not_said_to_be_the_same(planner: Planner, tmp_
     )
     ended = planner("diff", before, after)
     assert ended.code == 0
-    assert "No difference" not in ended.out
+    for what in ("other taints", "other labels", "other allocatable amounts"):
+        assert f"1 node with {what}: a1" in ended.out
 
 
 def test_the_forms(planner: Planner, files: tuple[str, str]) -> None:

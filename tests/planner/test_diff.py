@@ -90,6 +90,28 @@ def test_nodes_come_go_and_are_cordoned() -> None:
     assert diff(right, left).nodes.uncordoned == ("n1",)
 
 
+def test_nodes_are_not_what_they_were() -> None:
+    """What went wrong: a taint, another zone or size, or another node of the same name was no difference."""
+    cordon = "node.kubernetes.io/unschedulable:NoSchedule"
+    nodes = {
+        "same": node("n0", "a"),
+        "tainted": node("n0", "a", taints=["old:NoSchedule"]),
+        "labelled": node("n0", "b"),
+        "resized": node("n0", "a", cpu="4001m"),
+        "remade": node("n0", "a"),
+        "cordoned": node("n0", "a", taints=[cordon], cordoned=True),
+    }
+    for name, item in nodes.items():
+        item["metadata"]["uid"] = "2" if name == "remade" else "1"
+    for left, was in nodes.items():
+        for right, now in nodes.items():
+            found = diff(Cluster.from_objects([was]), Cluster.from_objects([now])).nodes.model_dump()
+            expected = {left, right} - {"same"} if left != right else set()
+            if left == "cordoned" != right:
+                expected = expected - {"cordoned"} | {"uncordoned"}
+            assert {what for what, names in found.items() if names} == expected, (left, right)
+
+
 def test_one_namespace() -> None:
     """The figures are of that one, too."""
     left, right = made({"w0": "n0", "w1": "n1"}), made({"w0": "n0"})

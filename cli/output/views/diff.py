@@ -22,8 +22,22 @@ from cli.output.views.spread import row_after
 from planner.documents.diff import Diff, MovedPod, WorkloadChange
 
 _MOST_NAMES = 8
-#: What is looked at, and nothing else: not taints, labels or requests.
-_SAME = "No node came, went or was cordoned, no pod moved or waits that did not, and the spread is the same"
+#: What is looked at, and nothing else: not the requests of pods, for example.
+_SAME = (
+    "No node came or went, was cordoned or has other taints, labels or sizes; "
+    "no pod moved or waits that did not; the spread is the same"
+)
+#: The lists of nodes, and what they say of one.
+_NODES = {
+    "added": "new",
+    "removed": "gone",
+    "cordoned": "cordoned",
+    "uncordoned": "no longer cordoned",
+    "remade": "made anew under the same name",
+    "tainted": "with other taints",
+    "labelled": "with other labels",
+    "resized": "with other allocatable amounts",
+}
 
 
 def sections(document: Diff, page: Page) -> Iterator[Section]:
@@ -61,7 +75,7 @@ def _verdict(document: Diff) -> VerdictBlock:
     if document.moved:
         parts.append(f"{counted(len(document.moved), 'pod')} moved")
     worse = bool(document.pending or document.worse)
-    changed = [document.spread, document.workloads, document.placed, *_lists(document)]
+    changed = [document.spread, document.workloads, document.placed, *_lists(document).values()]
     if not parts:
         parts = [
             "No pod moved, none waits that did not before, and as many pods as before are too many"
@@ -72,17 +86,16 @@ def _verdict(document: Diff) -> VerdictBlock:
     return VerdictBlock(f"{sentence[0].upper()}{sentence[1:]}.", "bad" if worse else "good")
 
 
-def _lists(document: Diff) -> list[tuple[str, ...]]:
-    nodes = document.nodes
-    return [nodes.added, nodes.removed, nodes.cordoned, nodes.uncordoned]
+def _lists(document: Diff) -> dict[str, tuple[str, ...]]:
+    return {said: getattr(document.nodes, name) for name, said in _NODES.items()}
 
 
 def _nodes(document: Diff, page: Page) -> Iterator[Sentence]:
-    for what, found in zip(("new", "gone", "cordoned", "no longer cordoned"), _lists(document), strict=True):
+    for said, found in _lists(document).items():
         if found:
             shown = found if page.all_rows else found[:_MOST_NAMES]
             more = f" and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
-            yield Sentence(f"{counted(len(found), 'node')} {what}: {', '.join(shown)}{more}")
+            yield Sentence(f"{counted(len(found), 'node')} {said}: {', '.join(shown)}{more}")
 
 
 def _pending(document: Diff, page: Page) -> Table:
