@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -65,6 +65,20 @@ def until_stop(work: Callable[[], object]) -> None:
         pass
     finally:
         _MAY_BE_LEFT.set(False)
+
+
+def taken_until_stop(results: Iterable[_T], stop_event: threading.Event | None) -> list[_T]:
+    """The results before a stop, and the first one after it; Ctrl-C ends the work on one wherever it is."""
+    found: list[_T] = []
+
+    def take() -> None:
+        for one in results:
+            found.append(one)
+            if is_stop_requested(stop_event):
+                return
+
+    until_stop(take)
+    return found
 
 
 def leave() -> None:

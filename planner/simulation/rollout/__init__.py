@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from models import Cluster
-from models.errors import InputError
+from models.errors import InputError, NoAnswer
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
+from planner.documents.explanation import Fix
 from planner.documents.rollout import Rollout, RolloutReplays
-from planner.proof.clock import is_stop_requested, report_best
+from planner.proof.clock import is_stop_requested, report_best, taken_until_stop
 from planner.proof.effort import STANDARD, Effort
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.draw import Ended, play
@@ -19,12 +20,14 @@ from planner.simulation.rollout.fixes import fixes_of
 from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned
 from planner.simulation.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.simulation.rollout.restart import all_restarted, unchanged
-from planner.simulation.rollout.scaling_path import trajectory
+from planner.simulation.rollout.scaling_path import NO_RUN, trajectory
 from planner.state.state import State
 
 Progress = Callable[[int, int], None]
 
 __all__ = ["rollout", "trajectory"]
+
+_UNTRIED = "stopped while looking for changes that help: more time may find more"
 
 
 def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its name
@@ -45,7 +48,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     The first draw gives ties to the smallest name; of `replays` more everything that a cluster leaves to
     chance is drawn: ties, which controller is first, and when pods become ready or have ended. With
     `restart` every template is taken for changed; `prune` chooses workloads that go when no manifest has
-    them. When `stop_event` is set, there are no further draws.
+    them. A stop ends the draws, and the one that is under way; without any there is NoAnswer.
     """
     manifests = all_restarted(manifests) if restart else manifests
     gone = [] if prune is None else pruned(cluster, manifests, prune)
@@ -83,8 +86,12 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     )
     if not fixes or (found.completes and not found.broken):
         return found
-    helpful = fixes_of(cluster, manifests, prepared, draws, found, before=before, preemption=preemption)
-    return found.model_copy(update={"fixes": tuple(helpful)})
+    helpful: list[Fix] = []
+    if not is_stop_requested(stop_event):
+        trials = fixes_of(cluster, manifests, prepared, draws, found, before=before, preemption=preemption)
+        helpful = taken_until_stop(trials, stop_event)
+    notes = [_UNTRIED] if is_stop_requested(stop_event) else []
+    return found.model_copy(update={"fixes": tuple(helpful), "notes": (*found.notes, *notes)})
 
 
 def draws_of(
@@ -96,15 +103,19 @@ def draws_of(
     stop_event: threading.Event | None = None,
 ) -> list[Ended]:
     """The run without chance and the random ones, until a stop is requested."""
-    found: list[Ended] = []
-    for seed in (None, *range(1, replays + 1)):
-        if found and is_stop_requested(stop_event):
-            break
-        found.append(play(prepared, seed, preemption=preemption))
-        if progress is not None:
-            progress(len(found), replays + 1)
-        complete = sum(all(map(draw.completes, range(len(draw.runs)))) for draw in found)
-        report_best(f"{len(found)} of {replays + 1} runs, {complete} of them complete")
+
+    def played() -> Iterator[Ended]:
+        complete = 0
+        for runs, seed in enumerate((None, *range(1, replays + 1)), start=1):
+            draw = play(prepared, seed, preemption=preemption)
+            if progress is not None:
+                progress(runs, replays + 1)
+            complete += all(map(draw.completes, range(len(draw.runs))))
+            report_best(f"{runs} of {replays + 1} runs, {complete} of them complete")
+            yield draw
+
+    if not (found := taken_until_stop(played(), stop_event)):
+        raise NoAnswer(NO_RUN)
     return found
 
 

@@ -16,12 +16,12 @@ from typing import Any
 
 from models import Cluster
 from models.controllers.apply import FIELD_OF_KIND
-from models.errors import InputError
+from models.errors import InputError, NoAnswer
 from models.objects.custom_workload import is_custom
 from models.objects.workload import Job
 from models.snapshot import Snapshot
 from planner.documents.rollout import RolloutEnd, ScalingPath, ScalingStep, Trajectory
-from planner.proof.clock import is_stop_requested, report_best
+from planner.proof.clock import report_best, taken_until_stop
 from planner.simulation.rollout.draw import begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared, prepare
@@ -30,6 +30,7 @@ from planner.whatif.scaling import scalable
 
 #: Seconds between two numbers, from and to, drawn evenly over their logarithms.
 _MINUTE, _HALF_A_DAY = 60.0, 43_200.0
+NO_RUN = "stopped before the first run had ended"
 Domains = tuple[tuple[tuple[str, int], ...], ...]
 
 
@@ -53,7 +54,7 @@ def trajectory(
 ) -> Trajectory:
     """Workloads `Kind/name[.namespace]` scaled along their paths, all of them at the same times.
 
-    When `stop_event` is set, there are no further draws.
+    A stop ends the draws, and the one that is under way; without any there is NoAnswer.
     """
     owners = {name: _owner(cluster, name, numbers) for name, numbers in paths.items()}
     if len({(item.kind, item.key) for item in owners.values()}) < len(owners):
@@ -61,12 +62,15 @@ def trajectory(
     prepared = prepare(cluster, _largest(owners, paths))
     numbers = {(owners[name].kind, owners[name].key): found for name, found in paths.items()}
     path = [numbers[owner.kind, owner.key] for owner in prepared.workloads]
-    draws: list[list[list[_RestingPoint]]] = []
-    for seed in (None, *range(1, replays + 1)):
-        if draws and is_stop_requested(stop_event):
-            break
-        draws.append(_played(prepared, path, seed, preemption))
-        report_best(f"{len(draws)} of {replays + 1} runs")
+
+    def played() -> Iterator[list[list[_RestingPoint]]]:
+        for runs, seed in enumerate((None, *range(1, replays + 1)), start=1):
+            draw = _played(prepared, path, seed, preemption)
+            report_best(f"{runs} of {replays + 1} runs")
+            yield draw
+
+    if not (draws := taken_until_stop(played(), stop_event)):
+        raise NoAnswer(NO_RUN)
     stopped = [f"stopped after {len(draws)} of {replays + 1} runs"] if len(draws) <= replays else []
     last = [[rests[place][-1] for place in range(len(path))] for rests in draws]
     return Trajectory(
