@@ -17,6 +17,15 @@ Workloads = Annotated[
         show_default=False,
     ),
 ]
+Namespace = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Only what is in this namespace; beside names or --set, that of names and manifests without one.",
+    ),
+]
 Best = Annotated[
     bool, typer.Option("--best", help="Also how many the best placement could hold, with a bound.")
 ]
@@ -43,7 +52,7 @@ def capacity(
     workloads: Workloads = None,
     filename: options.Filename = None,
     recursive: options.Recursive = False,
-    namespace: options.NamedIn = None,
+    namespace: Namespace = None,
     best: Best = False,
     survive: Survive = None,
     autoscalers: Autoscalers = False,
@@ -73,11 +82,19 @@ def capacity(
     """
     from cli.commands.steps import Answer, cluster_asked, searching
     from cli.input.changes import qualified
+    from cli.output.scope import Scope
     from models import Cluster, InputError
     from planner import capacity as measure
+    from planner.capacity.growth import scalable
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     named = [qualified(cluster, text, namespace) for text in workloads or ()]
+    chosen = None if named or sets else namespace
+    if chosen is not None:
+        Scope(chosen).check(cluster)
+        named = [item.name for item in scalable(cluster) if item.workload.namespace == chosen]
+        if not named:
+            raise InputError([f"-n {chosen}: no workload there has a number of replicas to raise"])
     if sets and best and not workloads:
         raise InputError(["--best is about workloads: name some beside --set"])
     wanted = Cluster.load(*sets, recursive=recursive, namespace=namespace, partial=True) if sets else None
@@ -92,6 +109,9 @@ def capacity(
             time_limit=time_limit,
             stop_event=stop_requested,
         )
+    if chosen is not None:
+        shown = tuple(row for row in document.autoscalers if row.namespace == chosen)
+        document = document.model_copy(update={"autoscalers": shown})
     findings = any(row.pending for row in document.autoscalers)
     answer = Answer(output=output, verbose=verbose, report=report)
     answer.give("capacity", document, cluster, findings=findings)

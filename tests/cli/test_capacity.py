@@ -15,7 +15,7 @@ from models import Cluster
 from models.controllers.reconcile import reconcile
 from planner.documents.capacity import Capacity, WorkloadCapacity
 from tests.cli.conftest import Planner
-from tests.cli.manifests import deployment, node, pod, write
+from tests.cli.manifests import Object, deployment, node, pod, write
 
 
 @pytest.fixture
@@ -23,6 +23,16 @@ def snapshot(tmp_path: Path) -> str:
     """Two nodes with room for some more of two workloads."""
     objects = [node("a1", "a"), node("b1", "b"), deployment("web", 2), deployment("api", 1)]
     return write(tmp_path / "cluster.json", *objects)
+
+
+def autoscaler(name: str, namespace: str = "shop", *, most: int) -> Object:
+    """One of the Deployment of the same name."""
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": name}, "maxReplicas": most},
+    }
 
 
 def test_every_workload_has_its_row(planner: Planner, snapshot: str) -> None:
@@ -42,15 +52,25 @@ def test_one_workload_in_kubectls_words(planner: Planner, snapshot: str) -> None
     assert "api" not in ended.out
 
 
+def test_one_namespace(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: without names -n did nothing, whatever it said."""
+    scalers = [autoscaler("web", most=3), autoscaler("far", "other", most=2)]
+    items = [node("a1", "a"), deployment("web", 2), deployment("far", 1, namespace="other"), *scalers]
+    path = write(tmp_path / "cluster.json", *items)
+    ended = planner("capacity", "-n", "other", "--autoscalers", "-f", path, "-o", "json")
+    document = json.loads(ended.out)
+    assert [row["workload"] for row in document["workloads"]] == ["Deployment/far"]
+    assert [row["name"] for row in document["autoscalers"]] == ["far"]
+    ended = planner("capacity", "-n", "othr", "-f", path)
+    assert (ended.code, ended.err) == (
+        2,
+        "error: -n othr: there is no such namespace in the cluster (did you mean other?)\n",
+    )
+
+
 def test_the_line_is_told_as_elsewhere(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: one long paragraph, of autoscalers without a word about whose pods wait."""
-    scaler = {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 90},
-    }
-    path = write(tmp_path / "c.json", node("a1", "a"), deployment("web", 2), scaler)
+    path = write(tmp_path / "c.json", node("a1", "a"), deployment("web", 2), autoscaler("web", most=90))
     out = planner("capacity", "--autoscalers", "-f", path).out
     lead = next(line for line in out.splitlines() if "stay pending" in line)
     assert lead.endswith(" pods of Deployment/web in shop stay pending:")
@@ -137,14 +157,9 @@ def test_what_a_stop_leaves_out_is_not_told() -> None:
 
 def test_copies_beside_an_autoscaler_that_is_short(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: that there was no workload to count, and no word about the copies."""
-    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-    scaler = {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"scaleTargetRef": target, "maxReplicas": 99},
-    }
-    path = write(tmp_path / "c.json", node("a1", "a"), deployment("web", 1, cpu="1"), scaler)
+    path = write(
+        tmp_path / "c.json", node("a1", "a"), deployment("web", 1, cpu="1"), autoscaler("web", most=99)
+    )
     parts = write(tmp_path / "set.json", deployment("api", 1, cpu="1"))
     ended = planner("capacity", "-f", path, "--set", parts, "--autoscalers")
     assert ended.code == 1
