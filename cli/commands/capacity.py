@@ -23,7 +23,7 @@ Namespace = Annotated[
         "--namespace",
         "-n",
         metavar="NAME",
-        help="Only what is in this namespace; beside names or --set, that of names and manifests without one.",
+        help="Only what is in this namespace; beside names or --set: that of names and manifests without.",
     ),
 ]
 Best = Annotated[
