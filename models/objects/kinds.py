@@ -1,5 +1,6 @@
 """The kinds of objects that the planner reads, by API group."""
 
+from difflib import get_close_matches
 from functools import lru_cache
 
 from models.objects.admitted import AdmittedTemplate
@@ -90,6 +91,18 @@ def is_known(api_version: str, kind: str) -> bool:
     """Whether the planner reads this kind; a missing apiVersion is taken as the usual one."""
     group = api_version.rpartition("/")[0]
     return kind in MODELS and (not api_version or group in _GROUPS_OF[kind])
+
+
+#: So alike are a name and its misspelling; no two kinds of a group of Kubernetes are, in any release.
+_ALIKE = 0.85
+
+
+@lru_cache(maxsize=1024)
+def meant(api_version: str, kind: str) -> str:
+    """The kind of the same group of Kubernetes that a misspelled one was to be; empty where none is alike."""
+    group = api_version.rpartition("/")[0]
+    known = {} if group in (KRUISE, ARGO) else {item.__name__.lower(): item for item in GROUPS.get(group, ())}
+    return next((known[name].__name__ for name in get_close_matches(kind.lower(), known, 1, _ALIKE)), "")
 
 
 def skipped_kind(api_version: str, kind: str) -> str:

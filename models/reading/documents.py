@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from models.errors import InputError
 from models.objects.base import KubeObject, NamespacedObject
-from models.objects.kinds import is_known, skipped_kind
+from models.objects.kinds import is_known, meant, skipped_kind
 from models.reading.json_split import find_items, read_items
 from models.reading.object_heads import ObjectHead, read_head
 from models.reading.parsing import parse
@@ -71,7 +71,7 @@ class ManifestDocument:
 
     def _accept(self, text: bytes, found: KubeObject) -> None:
         if not is_known(found.api_version, found.kind):
-            self.skipped[skipped_kind(found.api_version, found.kind)] += 1
+            self._skip(text, found.api_version, found.kind)
         elif not found.is_named:
             self._complain(self._head(text), "metadata.name: is required")
         else:
@@ -85,6 +85,13 @@ class ManifestDocument:
             )
             if self.patterns is not None and not complaints:
                 self.patterns.learn(text, found)
+
+    def _skip(self, text: bytes, api_version: str, kind: str) -> None:
+        if known := meant(api_version, kind):
+            where = f" in {api_version}" if api_version else ""
+            self._complain(self._head(text), f"kind: there is no {kind}{where} (did you mean {known}?)")
+        else:
+            self.skipped[skipped_kind(api_version, kind)] += 1
 
     def recognise(self, text: bytes, begin: int) -> int | None:
         """Take in the object that begins here, if it is like one before; where the next one begins."""
@@ -108,7 +115,7 @@ class ManifestDocument:
         if head.is_list:
             self._complain(head, "a List inside a List is not understood")
         elif head.kind and not head.known:
-            self.skipped[skipped_kind(head.api_version, head.kind)] += 1
+            self._skip(text, head.api_version, head.kind)
         else:
             for location, what in problems_in(error):
                 inside = location[1:] if location[:1] == (head.kind,) else location
