@@ -120,6 +120,10 @@ class ManifestDocument:
             for location, what in problems_in(error):
                 inside = location[1:] if location[:1] == (head.kind,) else location
                 self._complain(head, f"{field_path(inside)}: {what}" if inside else what)
+            # What is missing may be there in another spelling.
+            for what in mistakes(text, self.item_kind or "") if head.kind else ():
+                if what.startswith("unknown field"):
+                    self._complain(head, what)
 
     def _head(self, text: bytes) -> ObjectHead:
         try:

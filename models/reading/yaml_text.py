@@ -13,6 +13,8 @@ import yaml
 
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _DEEPEST = 100
+#: What every object of Kubernetes has once, at its beginning.
+_FIRST_KEYS = frozenset(("apiVersion", "kind"))
 _MOST_ALIASED_VALUES = 1_000_000
 #: Below this, what is whole has no decimal point in JSON.
 _WHOLE = 1e21
@@ -56,7 +58,8 @@ class _Collection:
         if self.expects_key and value is not _MERGE:
             value = _key(value, event)
             if value in self.keys:
-                raise _error(f"the key {value!r} appears twice", event)
+                hint = " (is a line with --- missing before it?)" if value in _FIRST_KEYS else ""
+                raise _error(f"the key {value!r} appears twice{hint}", event)
             self.keys.add(value)
         self.items.append(value)
 
@@ -192,7 +195,11 @@ def _key(key: Any, event: Any) -> str:
         return "true" if key else "false"
     if isinstance(key, int | float):
         return str(key)
-    raise _error("a key must be a string", event)
+    # The double braces of a Helm chart are a mapping for a key.
+    hint = (
+        " (where this is a template, `helm template` makes manifests of it)" if isinstance(key, dict) else ""
+    )
+    raise _error(f"a key must be a string{hint}", event)
 
 
 def _error(problem: str, event: Any) -> yaml.MarkedYAMLError:
