@@ -110,7 +110,7 @@ def _holders(problem: Problem, movable: Movable) -> dict[int, StayingNode]:
     for pod in np.flatnonzero((problem.node_of >= 0) & (movable.weights == 0)).tolist():
         node = int(problem.node_of[pod])
         if not goes_with_its_node(problem, pod):
-            found.setdefault(node, StayingNode(f"holds a pod that stays: {movable.reasons[pod]}", pod))
+            found.setdefault(node, StayingNode(f"holds a pod {movable.reasons[pod]}", pod))
         elif not is_tied(problem.pods[pod]):
             stuck = problem.endings.why_stuck(pod, now)
             if stuck is not None:

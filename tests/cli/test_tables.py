@@ -50,7 +50,7 @@ def test_a_soft_constraint_that_is_exceeded_is_no_finding(planner: Planner, tmp_
     pods = [pod(f"web-{number}", on="a1", spread="ScheduleAnyway") for number in range(3)]
     ended = planner("check", "-f", write(tmp_path / "c.json", node("a1", "a"), node("b1", "b"), *pods))
     assert ended.code == 0
-    assert ended.verdict.endswith("; 1 ScheduleAnyway is exceeded, as allowed.")
+    assert ended.verdict.endswith("; 1 ScheduleAnyway constraint is exceeded, which is allowed.")
 
 
 def test_wide_has_the_whole_key(planner: Planner, tmp_path: Path) -> None:

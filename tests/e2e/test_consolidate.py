@@ -45,10 +45,10 @@ def test_thirty_nodes_with_prices(live: ControlPlane, tmp_path: Path, words: tup
     (alone,) = live.pods(labels="app=alone")
     plan = consolidation(live, tmp_path, "--prices", price_list(tmp_path), "--keep", "n29", *words)
     assert plan.reasons["n29"] == (None, "named by --keep")
-    assert plan.reasons["n16"] == ("default/bare", "holds a pod that stays: without a controller")
+    assert plan.reasons["n16"] == ("default/bare", "holds a pod without a controller")
     assert plan.reasons["n4"] == (
         f"default/{alone['metadata']['name']}",
-        "holds a pod that stays: under a PodDisruptionBudget that allows no eviction",
+        "holds a pod under a PodDisruptionBudget that allows no eviction",
     )
     assert any(step["landing"] == "pinned" for step in plan.document["steps"]) == bool(words)
     finish(live, plan, pods)

@@ -66,7 +66,7 @@ def test_a_pod_is_not_moved_from_its_devices(gpus: ControlPlane) -> None:
     plan = told(gpus, "consolidate")[1]
     assert [item["node"] for item in plan["removed"]] == ["a1"]
     (kept,) = plan["kept"]
-    assert kept["reason"] == "holds a pod that stays: whose devices are not passed on to a replacement"
+    assert kept["reason"] == "holds a pod whose devices are not passed on to a replacement"
     code, plan = told(gpus, "drain", "b1")
     assert (code, plan["after"]["pending"]) == (1, 1)
     gpus.kubectl("drain", "b1", "--ignore-daemonsets")

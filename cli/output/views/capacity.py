@@ -8,7 +8,7 @@ from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBloc
 from cli.output.page import Page, counted
 from cli.output.views.names import workload_line
 from cli.output.views.verdict import told
-from planner.documents.capacity import AutoscalerCapacity, Capacity, WorkloadCapacity
+from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
 
 #: Of more workloads the lines of the scheduler are left out; so many lines about autoscalers.
 _MOST_TOLD, _MOST_LINES = 1, 3
@@ -48,13 +48,18 @@ def _verdict(document: Capacity) -> Iterator[Block]:
         lost = _lost(document)
         yield VerdictBlock(f"{short} of {of} cannot be at the maximum{together}{lost}.", "bad")
     if found is not None:
-        copies = "copy" if found.more == 1 else "copies"
-        many_copies = f"at least {found.more}" if not found.exact else found.more or "no"
-        when = f" when {found.lost} is lost" if found.lost else ""
-        text = f"There is room for {many_copies} {copies} of {counted(found.pods, 'pod')} each{when}."
+        text = f"There is {_copies(found)}{f' when {found.lost} is lost' if found.lost else ''}."
         yield Sentence(text) if short else VerdictBlock(text, "good" if found.more else "warning")
     elif not short:
         yield _of_workloads(document)
+
+
+def _copies(found: SetCapacity) -> str:
+    pods = counted(found.pods, "pod")
+    if found.exact and not found.more:
+        return f"no room for a copy of {pods}"
+    copies = f"{found.more} {'copy' if found.more == 1 else 'copies'}"
+    return f"room for {'' if found.exact else 'at least '}{copies} of {pods} each"
 
 
 def _lost(document: Capacity) -> str:
@@ -73,8 +78,8 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
     none = sum(not row.more for row in document.workloads)
     least = document.workloads[0]
     if none:
-        of = counted(len(document.workloads), "workload")
-        return VerdictBlock(f"No room for another replica of {none} of {of}{lost}.", "warning")
+        of = f"{counted(len(document.workloads), 'workload')} {'has' if none == 1 else 'have'}"
+        return VerdictBlock(f"{none} of {of} no room for another replica{lost}.", "warning")
     more = counted(least.more, "more replica")
     counted_only = " that was counted" if document.cut else ""
     return VerdictBlock(f"Every workload{counted_only} has room for at least {more}{lost}.", "good")

@@ -77,7 +77,8 @@ def _verdict(document: CheckReport) -> VerdictBlock:
     if broken:
         parts[0] += f": {counted(_surplus(document), 'pod')} too many"
     if missed:
-        parts.append(f"{missed} ScheduleAnyway {_are(missed, 'is', 'are')} exceeded, as allowed")
+        soft = f"{missed} ScheduleAnyway {_are(missed, 'constraint is', 'constraints are')}"
+        parts.append(f"{soft} exceeded, which is allowed")
     if document.findings:
         parts.append(counted(len(document.findings), "other finding"))
     if document.pending:

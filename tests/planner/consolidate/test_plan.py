@@ -172,9 +172,7 @@ def test_a_pod_whose_claims_wait_keeps_its_node() -> None:
         cluster(*nodes, held, owned("b-0", "n2"), storage_class("local"), claim("data")), pins=True
     )
     assert [row.node for row in plan.removed] == ["n2"]
-    assert {row.node: row.reason for row in plan.kept} == {
-        "n1": "holds a pod that stays: with volume claims that wait"
-    }
+    assert {row.node: row.reason for row in plan.kept} == {"n1": "holds a pod with volume claims that wait"}
 
 
 def test_a_pod_that_tolerates_the_cordon_keeps_its_node() -> None:
@@ -198,9 +196,9 @@ def test_what_holds_a_node_is_told() -> None:
     )
     plan = consolidate(found, choice=NodeChoice(frozenset({"n4"})))
     told = {row.node: (row.pod, row.reason) for row in plan.kept}
-    assert told["n1"] == ("default/bare", "holds a pod that stays: without a controller")
+    assert told["n1"] == ("default/bare", "holds a pod without a controller")
     assert told["n2"][0] == "default/held-1"
-    assert told["n3"] == ("default/api-1", "holds a pod that stays: with an annotation against eviction")
+    assert told["n3"] == ("default/api-1", "holds a pod with an annotation against eviction")
     assert told["n4"] == (None, "named by --keep")
     assert [row.node for row in plan.removed] == ["n5", "n6"]
     assert all(row.wave == 0 for row in plan.removed)

@@ -53,7 +53,7 @@ def test_replacements_request_what_the_template_has() -> None:
     assert [row.more for row in capacity(found).workloads] == [0]
     plan = consolidate(found)
     assert not plan.removed
-    assert {row.reason for row in plan.kept if row.pod} == {f"holds a pod that stays: {RESIZED}"}
+    assert {row.reason for row in plan.kept if row.pod} == {f"holds a pod {RESIZED}"}
 
 
 def test_a_resize_up_does_not_take_more_room_than_the_template_asks_for() -> None:

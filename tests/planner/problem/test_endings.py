@@ -44,11 +44,7 @@ def test_consolidate_leaves_them(cause: str, reason: str) -> None:
     """Their node stays, and the plan names the pod or the node's state."""
     plan = consolidate(cluster(sick(cause), node("n1"), held("w", "n0", cause), pod("bare", "n1")))
     assert plan.removed == ()
-    told = (
-        "not ready: evictions do not end there"
-        if reason == NOT_READY
-        else f"holds a pod that stays: {reason}"
-    )
+    told = "not ready: evictions do not end there" if reason == NOT_READY else f"holds a pod {reason}"
     assert {row.node: row.reason for row in plan.kept}["n0"] == told
 
 
