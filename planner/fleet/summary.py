@@ -18,7 +18,8 @@ def figures(document: Found) -> dict[str, Figure]:
     if kind == "SurvivalList":
         return figures(_one_survival(document["items"]))
     if kind == "Capacity" and document["sets"]:
-        return {"copies": int(document["sets"]["more"])}
+        pending = _autoscalers_pending(document)
+        return {"copies": int(document["sets"]["more"]), "autoscalersPending": pending}
     return {name: figure(document) for name, figure in _FIGURES[kind].items()}
 
 

@@ -31,3 +31,10 @@ def test_autoscalers_that_were_not_looked_at_are_not_counted() -> None:
     assert figures(document)["autoscalersPending"] is None
     looked_at = {**document, "autoscalers": [{"pending": 50}, {"pending": 0}]}
     assert figures(looked_at)["autoscalersPending"] == 1
+
+
+def test_copies_beside_autoscalers_that_cannot_be_at_their_maximum() -> None:
+    """What went wrong: with --set only the copies were told, and exit code 1 had no reason."""
+    document = {"kind": "Capacity", "sets": {"more": 3}, "workloads": [], "autoscalers": [{"pending": 2}]}
+    assert figures(document) == {"copies": 3, "autoscalersPending": 1}
+    assert figures({**document, "autoscalers": []}) == {"copies": 3, "autoscalersPending": None}
