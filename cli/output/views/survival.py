@@ -154,9 +154,8 @@ def _verdict(document: Survival) -> VerdictBlock:
     if not lost:
         when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
         return VerdictBlock(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
-    return VerdictBlock(
-        f"Of {domains} of {key}, the loss of {some(lost, _MOST_NAMES)} is not survived.", "bad"
-    )
+    which = f"{len(lost)} of {domains} of {key}: {some(lost, _MOST_NAMES)}"
+    return VerdictBlock(f"Not every workload survives the loss of {which}.", "bad")
 
 
 def _either(domains: list[str]) -> str:
