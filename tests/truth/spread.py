@@ -102,7 +102,6 @@ class Spread:
 
     def _identity(self, kind: Kind, item: Object, keys: Sequence[str], owner: str) -> str:
         """Equal for the same constraint of the same workload over the same pods and nodes."""
-        pod, spec = kind.pod, kind.pod["spec"]
         choice, taints = item.get("nodeAffinityPolicy", "Honor"), item.get("nodeTaintsPolicy", "Ignore")
         missing = [key for key in sorted(set(keys)) if None in self._tiny.values(key)]
         return manifests.spelled(
@@ -111,8 +110,7 @@ class Spread:
                 [item["topologyKey"], item["whenUnsatisfiable"], item["maxSkew"], item.get("minDomains")],
                 manifests.requirements(manifests.narrowed(item, kind.labels)),
                 [choice, taints, sorted(set(keys)) if missing else []],
-                [spec.get("nodeSelector"), manifests.node_affinity(pod)] if choice == "Honor" else None,
-                spec.get("tolerations") if taints == "Honor" else None,
+                self._eligible(kind, item, keys),
             ]
         )
 
