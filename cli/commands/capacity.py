@@ -91,7 +91,7 @@ def capacity(
     named = [qualified(cluster, text, namespace) for text in workloads or ()]
     chosen = None if named or sets else namespace
     if chosen is not None:
-        Scope(chosen).check(cluster)
+        Scope.of(chosen, all_namespaces=False, selector=None).check(cluster)
         named = [item.name for item in scalable(cluster) if item.workload.namespace == chosen]
         if not named:
             raise InputError([f"-n {chosen}: no workload there has a number of replicas to raise"])

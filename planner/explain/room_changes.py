@@ -43,7 +43,7 @@ def disks(case: PendingCase, plugin: VolumeRestrictions) -> Iterator[Blocker]:
 
 def attachments(case: PendingCase, plugin: NodeVolumeLimits) -> Iterator[Blocker]:
     """Nodes with as many volumes attached as they may have."""
-    return refusing(case, plugin, partial(_free_volume, case, plugin, case.state.pods_on.__getitem__))
+    return refusing(case, plugin, partial(_free_volume, case, plugin, lambda node: case.state.pods_on[node]))
 
 
 def fixed_volumes(case: PendingCase, plugin: VolumeBinding | VolumeZone) -> Iterator[Blocker]:

@@ -1,10 +1,12 @@
 """`capacity --autoscalers`: who stays pending when all are at their maximum, and who even alone."""
 
+import random
 from typing import Any
 
 import pytest
 
 from planner import capacity
+from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, revision, scaled, term
 
 
@@ -38,6 +40,32 @@ def test_autoscalers_at_their_maximum(most: int, pending: int) -> None:
         pending,
         pending,
     )
+
+
+def pending(room: int, asked: dict[str, int], ranks: dict[str, int]) -> dict[str, int]:
+    """Of pods of one cpu how many of each workload have none of these, the highest priority first."""
+    found = {}
+    for name in sorted(asked, key=ranks.__getitem__, reverse=True):
+        found[name] = max(0, asked[name] - room)
+        room -= asked[name] - found[name]
+    return found
+
+
+def test_of_pods_of_one_size_those_of_the_highest_priorities_have_the_room() -> None:
+    """So many pods stay pending, together and alone, as arithmetic says."""
+    for seed in seeds.seeds(40):
+        draw = random.Random(seed)
+        room = [draw.randint(0, 5) for _ in range(draw.randint(1, 4))]
+        names = [f"w{number}" for number in range(draw.randint(1, 4))]
+        ranks = dict(zip(names, draw.sample(range(1, 9), len(names)), strict=True))
+        now, most = ({name: draw.randint(1, 6) for name in names} for _ in range(2))
+        items = [node(f"n{number}", cpu=str(cpu)) for number, cpu in enumerate(room)]
+        items += [scaled("Deployment", name, now[name], cpu="1", priority=ranks[name]) for name in names]
+        items += [autoscaler(most[name], name) for name in names]
+        rows = capacity(cluster(*items), autoscalers=True).autoscalers
+        alone = {name: pending(sum(room), {**now, name: most[name]}, ranks)[name] for name in names}
+        assert {row.name: row.pending for row in rows} == pending(sum(room), most, ranks), seed
+        assert {row.name: row.alone for row in rows} == alone, seed
 
 
 def test_autoscalers_at_their_maximum_without_any_one_zone() -> None:
