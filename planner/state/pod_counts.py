@@ -20,7 +20,7 @@ from planner.problem.nodes import Codes, Column, Ints, Mask
 class PodCounts:
     """How many pods of one kind each node holds, with a log of what changed."""
 
-    __slots__ = ("_limit", "counts", "epoch", "log", "members", "total", "version")
+    __slots__ = ("_limit", "counts", "epoch", "log", "members", "total", "version", "versions")
 
     def __init__(self, members: Mapping[int, int], counts: Ints) -> None:
         self.members = members
@@ -28,14 +28,15 @@ class PodCounts:
         self.total = int(counts.sum())
         self.log: list[tuple[int, int]] = []
         self.epoch = 0
-        self.version = 0
+        #: Equal versions mean equal counts; so many were given so far.
+        self.version = self.versions = 0
         self._limit = max(256, len(counts))
 
     def add(self, node: int, amount: int) -> None:
         """Count `amount` more pods on a node (fewer when negative)."""
         self.counts[node] += amount
         self.total += amount
-        self.version += 1
+        self._new_version()
         self.log.append((node, amount))
         self._cut()
 
@@ -43,9 +44,13 @@ class PodCounts:
         """Count `amount` more pods on each of these nodes, as often as it is there."""
         np.add.at(self.counts, nodes, amount)
         self.total += amount * len(nodes)
-        self.version += 1
+        self._new_version()
         self.log += [(node, amount) for node in nodes.tolist()]
         self._cut()
+
+    def _new_version(self) -> None:
+        self.versions += 1
+        self.version = self.versions
 
     def _cut(self) -> None:
         if len(self.log) > self._limit:
@@ -56,7 +61,7 @@ class PodCounts:
         """Count so many more pods on every node."""
         self.counts += amounts
         self.total += int(amounts.sum())
-        self.version += 1
+        self._new_version()
         self.log.clear()
         self.epoch += 1
 

@@ -28,6 +28,8 @@ class JournalEntry(NamedTuple):
     node: int
     came: bool
     detail: int
+    #: The versions before, of the state and of the tallies that count the pod.
+    versions: list[int]
 
 
 class JournalOfMany(NamedTuple):
@@ -35,6 +37,7 @@ class JournalOfMany(NamedTuple):
 
     pods: list[int]
     nodes: Codes
+    versions: list[int]
 
 
 class JournalOfManyThatLeft(NamedTuple):
@@ -43,6 +46,7 @@ class JournalOfManyThatLeft(NamedTuple):
     pods: list[int]
     nodes: Codes
     places: list[int]
+    versions: list[int]
 
 
 #: All that formulas over loads read of a node; see `State.load_key`.
@@ -64,7 +68,9 @@ class State:
         self.claims = Claims(problem.cluster, problem.nodes, problem.pods)
         self.log: list[int] = []
         self.epoch = 0
+        #: Equal versions mean equal states: what is undone has the version from before.
         self.version = 0
+        self._versions = 0
         self._key_of = (-1, -1)
         self._key: LoadKey = (b"", b"", b"")
         self._log_limit = max(256, problem.nodes.size)
@@ -73,6 +79,7 @@ class State:
         self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
         self._counted: ArrayCache[CountedNodes] = ArrayCache(problem.nodes.size)
         self._tallies_of: list[list[tuple[PodCounts | CountsWhere, int]]] = [[] for _ in problem.templates]
+        self._counted_by: list[list[PodCounts]] = [[] for _ in problem.templates]
         self._template_of: list[int] = problem.template_of.tolist()
         self._requests = [template.requests for template in problem.templates]
         self._scored = [template.scored for template in problem.templates]
@@ -162,6 +169,7 @@ class State:
         for template, amount in members.items():
             counted = CountsWhere(tally, where[template]) if template in where else tally
             self._tallies_of[template].append((counted, amount))
+            self._counted_by[template].append(tally)
         return tally
 
     def domain_counts(
@@ -178,9 +186,9 @@ class State:
 
     def bind(self, pod: int, node: int) -> None:
         """Put a pod on a node, whether it fits or not; its claims are bound with it."""
-        claims = self.claims.assume(pod, node)
+        claims, versions = self.claims.assume(pod, node), self._versions_before(pod)
         self._come(pod, node, len(self.pods_on[node]))
-        self._journal.append(JournalEntry(pod, node, True, claims))
+        self._journal.append(JournalEntry(pod, node, True, claims, versions))
 
     def bind_all(self, pods: list[int], nodes: Codes) -> None:
         """Put pods of one template on nodes, each on the next."""
@@ -188,29 +196,30 @@ class State:
             for pod, node in zip(pods, nodes.tolist(), strict=True):
                 self.bind(pod, node)
             return
+        versions = self._versions_before(pods[0])
         self.node_of[pods] = nodes
         for pod, node in zip(pods, nodes.tolist(), strict=True):
             self.pods_on[node].append(pod)
         self._count_all(pods[0], nodes, 1)
-        self._journal.append(JournalOfMany(pods, nodes))
+        self._journal.append(JournalOfMany(pods, nodes, versions))
 
     def unbind(self, pod: int) -> None:
         """Take a pod off its node; what its claims are bound to stays bound, as in a cluster."""
-        node = int(self.node_of[pod])
-        self._journal.append(JournalEntry(pod, node, False, self._leave(pod, node)))
+        node, versions = int(self.node_of[pod]), self._versions_before(pod)
+        self._journal.append(JournalEntry(pod, node, False, self._leave(pod, node), versions))
 
     def unbind_all(self, pods: list[int]) -> None:
         """Take pods of one template off their nodes."""
         if not pods:
             return
-        nodes, places = self.node_of[pods], []
+        nodes, places, versions = self.node_of[pods], [], self._versions_before(pods[0])
         for pod, node in zip(pods, nodes.tolist(), strict=True):
             on = self.pods_on[node]
             places.append(on.index(pod))
             del on[places[-1]]
         self.node_of[pods] = -1
         self._count_all(pods[0], nodes, -1)
-        self._journal.append(JournalOfManyThatLeft(pods, nodes, places))
+        self._journal.append(JournalOfManyThatLeft(pods, nodes, places, versions))
 
     def load(self, template: int, pods: Ints) -> None:
         """Count so many pods more of a template on every node, or fewer, without saying which pods they are.
@@ -221,7 +230,7 @@ class State:
         self.scored += np.outer(self._scored[template], pods)
         for tally, weight in self._tallies_of[template]:
             tally.add_many(pods * weight)
-        self.version += 1
+        self._new_version()
         self.log.clear()
         self.epoch += 1
 
@@ -254,6 +263,17 @@ class State:
                 self.claims.forget(step.detail)
             else:
                 self._come(step.pod, step.node, step.detail)
+            self._restore_versions(step)
+
+    def _versions_before(self, pod: int) -> list[int]:
+        return [self.version, *(tally.version for tally in self._counted_by[self._template_of[pod]])]
+
+    def _restore_versions(self, step: JournalEntry | JournalOfMany | JournalOfManyThatLeft) -> None:
+        """Give back the versions from before a step; tallies that were made after it keep theirs."""
+        pod = step.pod if isinstance(step, JournalEntry) else step.pods[0]
+        self.version, *versions = step.versions
+        for tally, version in zip(self._counted_by[self._template_of[pod]], versions, strict=False):
+            tally.version = version
 
     def forget_history(self) -> None:
         """Drop the journal: nothing before this point can be undone any more."""
@@ -296,8 +316,12 @@ class State:
             tally.add_each(nodes, amount * weight)
         self._changed(nodes.tolist())
 
+    def _new_version(self) -> None:
+        self._versions += 1
+        self.version = self._versions
+
     def _changed(self, nodes: list[int]) -> None:
-        self.version += 1
+        self._new_version()
         self.log += nodes
         if len(self.log) > self._log_limit:
             self.log.clear()

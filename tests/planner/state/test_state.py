@@ -131,15 +131,36 @@ def test_a_rollback_restores_even_the_order_of_pods(objects: list[Object], seed:
 @relaxed
 @given(clusters(pods=6), st.integers(0, 2**32))
 def test_versions_tell_every_change(objects: list[Object], seed: int) -> None:
-    """A domain count whose numbers differ from before never has the version that it had before."""
+    """What differs from before never has the version that it had before, read at every change or not."""
     problem = Problem(Cluster.from_objects(objects))
     state, choose = State(problem), random.Random(seed)
     live = domain_counts(state)
-    seen: list[dict[int, list[int]]] = [{} for _ in live]
-    for _ in shake(state, choose, 30):
-        for counts, known in zip(live, seen, strict=True):
-            sums = counts.sums().tolist()
-            assert known.setdefault(counts.version, sums) == sums
+    seen: dict[tuple[int, int], list[int]] = {}
+    for _ in shake(state, choose, 60):
+        found = [(state.version, [*state.node_of.tolist(), *state.used.ravel().tolist()])]
+        found += [(tally.version, tally.counts.tolist()) for tally in tallies(state)]
+        for counts in live:
+            sums = counts.sums().tolist() if choose.random() < 0.5 else None
+            found.append((-1, []) if sums is None else (counts.version, sums))
+        for number, (version, numbers) in enumerate(found):
+            assert seen.setdefault((number, version), numbers) == numbers
+
+
+@relaxed
+@given(clusters(pods=6), st.integers(0, 2**32))
+def test_what_is_undone_has_its_version_from_before(objects: list[Object], seed: int) -> None:
+    """So what was worked out before pods were tried somewhere is still known when they are back."""
+    problem = Problem(Cluster.from_objects(objects))
+    state, choose = State(problem), random.Random(seed)
+    for _ in shake(state, choose, 10):
+        pass
+    mark, before = state.mark(), [state.version, *(tally.version for tally in tallies(state))]
+    for _ in shake(state, choose, 20):
+        choose.choice(domain_counts(state)).sums()
+        if state.mark() < mark:
+            return
+    state.rollback(mark)
+    assert [state.version, *(tally.version for tally in tallies(state))] == before
 
 
 @relaxed
