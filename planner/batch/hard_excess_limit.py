@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from planner.audit.spread_counts import HardExcess
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
+from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
 from planner.state.state import State
 
 
@@ -21,13 +21,13 @@ class HardExcessLimit:
         self._pending = pending
 
     @cached_property
-    def _excess(self) -> HardExcess:
-        return HardExcess(self._pending.problem, self._pending.state)
+    def _hard(self) -> Sequence[TrackedConstraint]:
+        return ConstraintCounts(self._pending.problem, self._pending.state).hard
 
     @cached_property
-    def _before(self) -> list[int]:
+    def _before(self) -> Sequence[int]:
         problem = self._pending.problem
-        return HardExcess(problem, State(problem)).now()
+        return excesses(ConstraintCounts(problem, State(problem)).hard)
 
     def allows(self, actions: Sequence[Action]) -> bool:
         """Whether a plan may end as it does."""
@@ -46,4 +46,4 @@ class HardExcessLimit:
 
     def is_no_worse(self) -> bool:
         """Whether the state as it is now has no more too much anywhere than the snapshot."""
-        return all(now <= before for now, before in zip(self._excess.now(), self._before, strict=True))
+        return not worse(self._before, self._hard)
