@@ -172,6 +172,6 @@ class WaveRoom:
 
     def _most_slots_taken(self, template: int, other: int) -> int:
         """How many slots for pods of a template one pod of another template takes, at most."""
-        wants = self._trial.wanted[template]
+        wants = self._trial.room_needed[template]
         asked = np.flatnonzero(wants)
         return int((-(-self._trial.taken[other][asked] // wants[asked])).max(initial=0))
