@@ -33,33 +33,26 @@ class ReplacementLandings:
         least, most = self._room.free(), self._room.free()
         for move in wave:
             most[:, move.source] += self._trial.taken[self._trial.template(move.pod)]
-        masks = [self._others(move, wave) for move in wave]
-        mays = [
-            self._static(move) & self._trial.has_room(self._trial.template(move.pod), most) & may
-            for move, (may, _) in zip(wave, masks, strict=True)
-        ]
-        uncertain_pods = [
-            UncertainReplacement(self._trial.template(move.pod), known.get(move.pod, may), source=move.source)
-            for move, may in zip(wave, mays, strict=True)
+        cases = [self._case(move, wave, least, most) for move in wave]
+        lands = [
+            UncertainReplacement(one.template, known.get(one.move.pod, one.may), source=one.move.source)
+            for one in cases
         ]
         return [
-            self._case(move, may, sure, least, [*uncertain_pods[:number], *uncertain_pods[number + 1 :]])
-            for number, (move, may, (_, sure)) in enumerate(zip(wave, mays, masks, strict=True))
+            replace(one, same_wave=[*lands[:number], *lands[number + 1 :]])
+            for number, one in enumerate(cases)
         ]
 
-    def _case(
-        self, move: Move, may: Mask, sure: Mask, free: Ints, same_wave: Sequence[UncertainReplacement]
-    ) -> Replacement:
-        template = self._trial.template(move.pod)
+    def _case(self, move: Move, wave: Sequence[Move], least: Ints, most: Ints) -> Replacement:
+        """A replacement of a wave, the others of which are not known yet."""
+        trial, template = self._trial, self._trial.template(move.pod)
+        static, (may, sure) = trial.plan(template).static, self._others(move, wave)
         if self._timeline.waits_for_the_end(move):
-            free = free.copy()
-            free[:, move.source] += self._trial.taken[template]
-        sure = self._static(move) & self._trial.has_room(template, free) & sure
-        alone = not self._trial.rules(template)
-        return Replacement(move, template, may, sure, free, same_wave, room_alone=alone)
-
-    def _static(self, move: Move) -> Mask:
-        return self._trial.plan(self._trial.template(move.pod)).static
+            least = least.copy()
+            least[:, move.source] += trial.taken[template]
+        may = static & trial.has_room(template, most) & may
+        sure = static & trial.has_room(template, least) & sure
+        return Replacement(move, template, may, sure, least, room_alone=not trial.rules(template))
 
     def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
         """By filters other than room and spread: the nodes feasible at some time, and those always."""

@@ -40,8 +40,8 @@ class Replacement:
     may: Mask
     sure: Mask
     free: Ints
-    same_wave: Sequence[UncertainReplacement]
     room_alone: bool
+    same_wave: Sequence[UncertainReplacement] = ()
 
 
 class WaveRoom:

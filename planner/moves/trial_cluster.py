@@ -15,11 +15,12 @@ An old pod may end at any time until its wave is over; when the next wave begins
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,6 @@ from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, 
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
-from planner.problem.templates import Template
 from planner.scheduler.profiled_state import ProfiledState
 from planner.state.pod_counts import DomainCounts, PodCounts
 from planner.state.state import State
@@ -250,22 +250,16 @@ class TrialCluster(ProfiledState):
 
     @cached_property
     def _affinity_peers(self) -> list[_AffinityPeers]:
-        return [
-            affinity_peers for template in self.problem.templates for affinity_peers in self._needs(template)
-        ]
-
-    def _needs(self, template: Template) -> Iterator[_AffinityPeers]:
-        """The peers that a template's podAffinity requires, whether or not its scheduler enforces that."""
-        if template.terminating or template.pod.spec.affinity is None:
-            return
-        number = template.index
-        for counts in self._affinity.affinity_peers(template):
-            tally = self.state.tally(("carriers", (number,)), lambda: {number: 1})
-            yield _AffinityPeers(counts, self.state.domain_counts(tally, counts.column))
-
-    @cached_property
-    def _affinity(self) -> InterPodAffinity:
-        return InterPodAffinity(self.problem, self.state)
+        """The peers that podAffinity requires, whether or not the scheduler of its pods enforces that."""
+        affinity, found = InterPodAffinity(self.problem, self.state), list[_AffinityPeers]()
+        for template in self.problem.templates:
+            if template.terminating or template.pod.spec.affinity is None:
+                continue
+            alone = (template.index,)
+            for counts in affinity.affinity_peers(template):
+                tally = self.state.tally(("carriers", alone), partial(Counter, alone))
+                found.append(_AffinityPeers(counts, self.state.domain_counts(tally, counts.column)))
+        return found
 
 
 def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:

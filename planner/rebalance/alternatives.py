@@ -66,11 +66,6 @@ class MoveTask:
         several = self.most, rules.most_per_node, rules.most_per_namespace
         return bool(self.movable.quotas) or several != (None, None, None)
 
-    @property
-    def nothing(self) -> WavePlan:
-        """The plan without moves."""
-        return WavePlan.nothing(self.trial, self.protections.kinds)
-
 
 @dataclass(frozen=True, slots=True)
 class PlannedMoves:
@@ -166,10 +161,12 @@ class EvictionsFirst:
     def _beginning_with(self, first: Sequence[Landing]) -> WavePlan:
         """A plan that begins with some evictions, or nothing if it does not hold."""
         task, kinds = self._after(first), self.task.protections.kinds
-        rest = Alternatives(task).plan().best if task.trial.ledger.broken(kinds) else task.nothing
+        nothing, rest = (WavePlan.nothing(one.trial, kinds) for one in (self.task, task))
+        if task.trial.ledger.broken(kinds):
+            rest = Alternatives(task).plan().best
         waves = [*([landing] for landing in first), *rest.waves]
         if first_failure(self.task.trial, waves, soft=SOFT in kinds) is not None:
-            return self.task.nothing
+            return nothing
         weight = rest.weight + sum(int(task.rules.weights[landing.move.pod]) for landing in first)
         return replace(rest, waves=waves, weight=weight)
 
