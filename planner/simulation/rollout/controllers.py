@@ -161,3 +161,19 @@ class PodRun(ControllerRun, Controller):
             yield ()
         if due:
             self.note(*self.sizes(simulation), self.ready(simulation))
+
+
+class RemovedRun(PodRun):
+    """A workload that was deleted: the garbage collector takes its pods."""
+
+    def due(self, simulation: ClusterSimulation) -> Due:
+        """All that are there."""
+        return Due(gone=[pod for pod in self.pods if simulation.alive[pod]])
+
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
+        """The pods that are left; there are no new ones."""
+        return sum(bool(simulation.alive[pod]) for pod in self.pods), 0
+
+    def completes(self, simulation: ClusterSimulation) -> bool:
+        """Whether none is left."""
+        return not any(simulation.alive[pod] for pod in self.pods)
