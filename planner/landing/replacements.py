@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.landing.constraint_status import OccupancyHistogram, Option
-from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, OutcomesByOption
+from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, Violations
 from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
@@ -93,13 +94,17 @@ def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Coll
 
 
 class PossibleNodes:
-    """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are."""
+    """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are.
 
-    def __init__(self, case: Replacement, coupled: CoupledConstraints, room: WaveRoom) -> None:
-        self.case, self.coupled, self._room = case, coupled, room
-        source, target = coupled.cell_of[[case.move.source, case.move.target]].tolist()
-        self.leaving = LeavingPod(case.template, source, target)
-        self.outcomes = OutcomesByOption(coupled, self.leaving)
+    And how good it is there, until the histograms change; with `as_planned` best is what its planned cell is.
+    """
+
+    def __init__(
+        self, case: Replacement, coupled: CoupledConstraints, room: WaveRoom, *, as_planned: bool
+    ) -> None:
+        self.case, self.coupled, self.as_planned, self._room = case, coupled, as_planned, room
+        source, self._target = coupled.cell_of[[case.move.source, case.move.target]].tolist()
+        self.leaving = LeavingPod(case.template, source)
         same_wave = [one for one in case.same_wave if one.template in coupled.templates]
         #: The uncertain replacements that change counts of these coupled constraints.
         self._counted = room.of(coupled.templates) + same_wave
@@ -111,6 +116,55 @@ class PossibleNodes:
             self.unsure |= uncertain.nodes
             if uncertain.node < 0:
                 self.unsure[uncertain.source] = True
+
+    @cached_property
+    def violations(self) -> dict[Option, set[Violations]]:
+        """The violations that may follow on each of the options that spread admits."""
+        found: dict[Option, set[Violations]] = {}
+        for start in self.coupled.histograms:
+            gone = self.coupled.left(start, self.leaving)
+            for option in self.coupled.options(gone, self.leaving):
+                found.setdefault(option, set()).add(self._outcome(start, gone, option))
+        return found
+
+    def _outcome(self, start: OccupancyHistogram, gone: OccupancyHistogram, option: Option) -> Violations:
+        coupled, after = self.coupled, self.coupled.landed(gone, self.leaving.template, option)
+        worse = coupled.is_worse(coupled.status(after), coupled.status(start), away=False)
+        return None if worse else coupled.violations(after)
+
+    @cached_property
+    def best(self) -> Violations:
+        """The least violations after it has landed."""
+        every = {s for found in self.violations.values() for s in found if s is not None}
+        there = [found for (cell, _), found in self.violations.items() if cell == self._target]
+        planned = {s for found in there for s in found if s is not None} if self.as_planned else ()
+        return min(planned or every, default=None)
+
+    @cached_property
+    def worse(self) -> frozenset[Option]:
+        """The options where it makes something worse, or repairs less than at best."""
+        return frozenset(option for option, found in self.violations.items() if found != {self.best})
+
+    def serves(self, on_nodes: Codes, nodes: Mask) -> bool:
+        """Whether violations are the least on each of these nodes, and no hard constraint is worse meanwhile.
+
+        `on_nodes` are the pods on all nodes before the move.
+        """
+        coupled = self.coupled
+        start = coupled.seen(on_nodes)
+        gone = coupled.left(start, self.leaving)
+        if coupled.is_worse(coupled.status(gone), coupled.status(start), away=True):
+            return False
+        cells = coupled.cell_of[nodes].tolist()
+        if coupled.by_node:
+            known = on_nodes[:, nodes].T.tolist()
+            options = {(cell, tuple(counts)) for cell, counts in zip(cells, known, strict=True)}
+        else:
+            options = {(cell, gone[cell][0][0]) for cell in cells}
+        # There is no best where every option would make a constraint worse.
+        return self.best is not None and all(
+            self._outcome(start, gone, option) == self.best for option in options
+        )
 
     def at(self, options: Collection[Option]) -> Mask:
         """The nodes that are, or may be, at one of these options once the pod of the move has left."""
