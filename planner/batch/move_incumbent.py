@@ -90,11 +90,9 @@ class MoveIncumbent:
         return all(len(going & pods) <= allowed for pods, allowed in self._pending.budgets)
 
     def moves(self) -> int:
-        """The evictions of the best plan."""
         return _moves(self.actions)
 
     def arrangement(self) -> Arrangement:
-        """What the best plan leads to."""
         return arrangement_of(self.actions, self._pending)
 
     def all_placed(self) -> bool:

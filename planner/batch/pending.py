@@ -114,11 +114,9 @@ class Pending(ProfiledState):
         return found
 
     def template(self, number: int) -> Template:
-        """A template by its number."""
         return self.problem.templates[number]
 
     def priority(self, number: int) -> int:
-        """The priority of a template's pods."""
         return self.problem.templates[number].priority
 
     def fits(self, pod: int, node: int) -> bool:

@@ -60,12 +60,10 @@ class Emptied:
 
     @property
     def moves(self) -> int:
-        """How many pods move."""
         return sum(map(len, self.waves))
 
     @property
     def pinned(self) -> int:
-        """How many replacements are pinned."""
         return sum(landing.kind in RESTRICTED for wave in self.waves for landing in wave)
 
     @property

@@ -65,7 +65,6 @@ class WaveRoom:
         return [uncertain for uncertain in self.elsewhere if uncertain.template in templates]
 
     def add(self, uncertain: UncertainReplacement) -> None:
-        """Record a replacement that may be on several nodes."""
         self.uncertain_pods.append(uncertain)
         self.elsewhere.append(uncertain)
         self._uncertain_load[:, uncertain.node] += self._trial.taken[uncertain.template]

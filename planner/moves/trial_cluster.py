@@ -202,7 +202,6 @@ class TrialCluster(ProfiledState):
         return tuple(tally for plugin in plugins for tally in plugin.reads(asked))
 
     def make(self, move: Move) -> None:
-        """Apply a move to the state."""
         self.state.unbind(move.pod)
         self.state.bind(move.pod, move.target)
 
@@ -270,8 +269,6 @@ def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
 
 
 class Phase(Enum):
-    """The phase of a move."""
-
     BEFORE = auto()
     LEAVING = auto()
     GONE = auto()
@@ -309,7 +306,6 @@ class EvictionTimeline:
             state.bind(move.pod, move.target)
 
     def put_all(self, moves: Iterable[Move], phase: Phase) -> None:
-        """Set the phase of all these moves."""
         for move in moves:
             self.put(move, phase)
 

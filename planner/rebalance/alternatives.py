@@ -48,11 +48,9 @@ class MoveTask:
     wave_meter: Meter
 
     def evaluator(self) -> Evaluator:
-        """What moves are measured by."""
         return Evaluator(self.trial, self.movable, self.protections, self.meter, self.most)
 
     def found(self) -> FoundMoves:
-        """The fewest moves that are found."""
         return find_moves(self.evaluator())
 
     def without(self, pods: Iterable[int], reason: str) -> MoveTask:
@@ -88,7 +86,6 @@ class Alternatives:
         self._planner = WavePlanner(task.trial, task.rules, task.wave_meter)
 
     def plan(self) -> PlannedMoves:
-        """The best plan that is found."""
         found = find_moves(self._evaluator)
         others = partial(unpinned_moves, self._evaluator)
         best = first = self._planner.of(found.moves, found.values, others)
@@ -122,7 +119,6 @@ class Alternatives:
                 yield [*found.moves], found.values
 
     def _achieved(self, plan: WavePlan) -> Values:
-        """The values of the moves that are in waves."""
         hard, soft = plan.excess
         return {"hardExcess": hard, "softExcess": soft, "moves": len(plan.moves), "disruption": plan.weight}
 

@@ -38,7 +38,6 @@ class WaveRules:
 
     @property
     def evict_only(self) -> bool:
-        """Whether nothing may be pinned."""
         return not self.pin_policy
 
 

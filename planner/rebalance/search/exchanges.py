@@ -35,7 +35,6 @@ class _Workload:
 
     @property
     def codes(self) -> Codes:
-        """The domain of every node."""
         return self.constraint.rule.column.codes
 
     def traffic(self) -> Iterator[tuple[int, Traffic, Traffic]]:

@@ -68,7 +68,6 @@ class ControllerRun(ABC):
         """Pods, and how many seconds they have to be ready until they are available."""
 
     def ready(self, simulation: ClusterSimulation) -> int:
-        """How many of its pods are ready."""
         return int(np.count_nonzero(simulation.ready[self._numbers]))
 
     def nodes(self, simulation: ClusterSimulation) -> Ints:
@@ -133,7 +132,6 @@ class PodRun(ControllerRun, Controller):
 
     @property
     def controllers(self) -> Sequence[Controller]:
-        """Itself."""
         return (self,)
 
     @property
@@ -167,7 +165,6 @@ class RemovedRun(PodRun):
     """A workload that was deleted: the garbage collector takes its pods."""
 
     def due(self, simulation: ClusterSimulation) -> Due:
-        """All that are there."""
         return Due(gone=[pod for pod in self.pods if simulation.alive[pod]])
 
     def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:

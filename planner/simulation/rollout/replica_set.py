@@ -66,11 +66,9 @@ class Revision:
         return self._numbers[simulation.alive[self._numbers]]
 
     def count_available(self, simulation: ClusterSimulation) -> int:
-        """How many pods are available."""
         return int(np.count_nonzero(simulation.available[self._numbers]))
 
     def count_ready(self, simulation: ClusterSimulation) -> int:
-        """How many pods are ready."""
         return int(np.count_nonzero(simulation.ready[self._numbers]))
 
     def size(self, simulation: ClusterSimulation) -> Size:
@@ -147,7 +145,6 @@ class ReplicaSetController(Controller):
 
     @property
     def watched(self) -> Iterable[int]:
-        """Its pods."""
         return self._replicas.slots
 
     def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
@@ -176,7 +173,6 @@ class PlainRun(PodRun):
         return 0, self.replicas.replicas
 
     def scale(self, replicas: int) -> None:
-        """Ask for another number of replicas."""
         self.replicas.replicas = replicas
 
     def completes(self, simulation: ClusterSimulation) -> bool:
