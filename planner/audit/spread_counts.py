@@ -98,20 +98,6 @@ def take(
     ]
 
 
-class HardExcess:
-    """The surplus of every hard constraint, read from a state as it is when it is asked for."""
-
-    def __init__(self, problem: Problem, state: State) -> None:
-        self._problem, self._state = problem, state
-        self._rules = [rule for rule in asked(problem, state) if rule.hard]
-
-    def now(self) -> list[int]:
-        """The pods that every constraint has too many, all its domains together."""
-        held = _held_domains(self._problem, self._state.node_of)
-        counts = (_counts_of(rule, [held[number] for number in rule.carriers]) for rule in self._rules)
-        return [sum(found.surplus.values()) for found in counts]
-
-
 def asked(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[AskedRule]:
     """Every constraint once for each workload that asks for it, or of some templates alone."""
     owners = Owners(problem.cluster)

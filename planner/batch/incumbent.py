@@ -66,6 +66,7 @@ class Incumbent:
 
     def offer(self, steps: Sequence[Step]) -> None:
         """Keep a plan if it is better than the best so far."""
+        soft: list[int] | None = None
         if self.steps is not None:
             new, old = self._pending.placed(steps), self._pending.placed(self.steps)
             if new < old:
@@ -74,10 +75,7 @@ class Incumbent:
                 soft = self._measure(steps)
                 if self._signed(soft) <= self._signed(self._soft_values()):
                     return
-                self.steps, self._soft = steps, soft
-                self.tell()
-                return
-        self.steps, self._soft = steps, None
+        self.steps, self._soft = steps, soft
         self.tell()
 
     def _soft_values(self) -> list[int]:
@@ -168,15 +166,16 @@ class Incumbent:
         """The most pods that any plan could place, by stage, given what the plan has in the stages before."""
         return [stage.bound.value for stage in self._pods() if stage.bound is not None]
 
-    def _judged(self, placement: Placement | Iterable[Step]) -> Iterator[ObjectiveStage]:
-        """The stages that count pods."""
+    def _judged(
+        self, placement: Placement | Iterable[Step], soft: Iterable[Measured] = ()
+    ) -> Iterator[ObjectiveStage]:
+        """The stages that count pods, and perhaps softer ones."""
         pods = zip(self._names, self._pending.placed(placement), strict=True)
-        return judge([Measured(name, value) for name, value in pods], self._claims)
+        return judge([*(Measured(name, value) for name, value in pods), *soft], self._claims)
 
     def stages(self) -> Iterator[ObjectiveStage]:
         """Every stage of the objective with the tightest bound that is known for it."""
-        pods = zip(self._names, self._pending.placed(self.steps or ()), strict=True)
         soft = zip(self._soft_goals, self._soft_values(), strict=True)
-        plan = [Measured(name, value) for name, value in pods]
-        plan += [Measured(goal.name, value, goal.largest) for goal, value in soft]
-        return judge(plan, self._claims)
+        return self._judged(
+            self.steps or (), [Measured(goal.name, value, goal.largest) for goal, value in soft]
+        )

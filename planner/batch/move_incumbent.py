@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from planner.batch.every_sequence import FoundSequence
-from planner.batch.hard_excess_limit import HardExcessLimit
 from planner.batch.incumbent import Watch
 from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
 from planner.batch.steps import Action, ActionOrder, ActionSequence, arrangement_of
 from planner.documents.plan import MOVES, PODS_PLACED
+from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
 from planner.proof.clock import report_best
 from planner.proof.meter import Meter
+from planner.state.state import State
 
 #: Pods of every priority, the highest first.
 Placed = tuple[int, ...]
@@ -88,11 +90,9 @@ class MoveIncumbent:
         return all(len(going & pods) <= allowed for pods, allowed in self._pending.budgets)
 
     def moves(self) -> int:
-        """The evictions of the best plan."""
         return _moves(self.actions)
 
     def arrangement(self) -> Arrangement:
-        """What the best plan leads to."""
         return arrangement_of(self.actions, self._pending)
 
     def all_placed(self) -> bool:
@@ -164,6 +164,45 @@ class MoveIncumbent:
             return claims
         least = Bound(self.least_moves, "the model of moves", first)
         return [*claims, Claim(MOVES, least, dict(zip(names, self.placed, strict=True)))]
+
+
+class HardExcessLimit:
+    """What evictions may lead to: no hard spread constraint has more too much than in the snapshot.
+
+    A plan without evictions may end as it likes.
+    `pending.state` is without the pods that may be evicted, and is left so.
+    """
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+
+    @cached_property
+    def _hard(self) -> Sequence[TrackedConstraint]:
+        return ConstraintCounts(self._pending.problem, self._pending.state).hard
+
+    @cached_property
+    def _before(self) -> Sequence[int]:
+        problem = self._pending.problem
+        return excesses(ConstraintCounts(problem, State(problem)).hard)
+
+    def allows(self, actions: Sequence[Action]) -> bool:
+        """Whether a plan may end as it does."""
+        gone = {action.pod for action in actions if action.node is None}
+        if not gone:
+            return True
+        state = self._pending.state
+        mark = state.mark()
+        self._pending.bind_where_they_run(gone)
+        for action in actions:
+            if action.node is not None:
+                state.bind(action.pod, action.node)
+        fine = self.is_no_worse()
+        state.rollback(mark)
+        return fine
+
+    def is_no_worse(self) -> bool:
+        """Whether the state as it is now has no more too much anywhere than the snapshot."""
+        return not worse(self._before, self._hard)
 
 
 def _moves(actions: Sequence[Action]) -> int:

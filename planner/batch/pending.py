@@ -22,14 +22,15 @@ from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.problem.volume_claims import Claims
-from planner.scheduler.framework import Framework, Plan, filters_by_profile
+from planner.scheduler.framework import Framework, filters_by_profile
 from planner.scheduler.order import Placement, Step
-from planner.scheduler.profile import build, make_filters, profiles_of, switched_off
+from planner.scheduler.profile import make_filters, profiles_of, switched_off
+from planner.scheduler.profiled_state import ProfiledState
 from planner.scheduler.scheduler import Scheduler
 from planner.state.state import State
 
 
-class Pending:
+class Pending(ProfiledState):
     """What is to be placed, and every plugin's answer about it.
 
     These are the pending pods that no gate holds back; on request also the running ones that may be
@@ -38,20 +39,15 @@ class Pending:
 
     def __init__(self, problem: Problem, *, moves: bool = False, jobs: bool = False) -> None:
         """With `moves` running pods may be evicted, with `jobs` those of Jobs as well that survive it."""
-        self.problem = problem
         self.controllers = Controllers(problem, jobs=jobs)
         #: Why running pods stay that could be evicted otherwise: their controllers, or they would not end.
         self.kept: list[str] = []
         #: Pods of which so many may be evicted at most.
         self.budgets: list[tuple[frozenset[int], int]] = []
-        self._movable = self._read_movable() if moves else []
+        self._movable = self._read_movable(problem) if moves else []
         node_of = problem.node_of.copy()
         node_of[self._movable] = -1
-        self.state = State(problem, node_of)
-        self.frameworks = {
-            name: Framework(problem, self.state, build(config, problem, self.state))
-            for name, config in profiles_of(problem.cluster.scheduler_config).items()
-        }
+        super().__init__(problem, State(problem, node_of))
         self.scheduler = Scheduler(problem, preemption=False)
         self.running = self._read_running()
         self.pods = self._read_pods()
@@ -62,22 +58,20 @@ class Pending:
         self.wanted = {number: len(pods) for number, pods in self.every.items()}
         self.priorities = sorted({self.priority(number) for number in self.pods}, reverse=True)
 
-    def _read_movable(self) -> list[int]:
+    def _read_movable(self, problem: Problem) -> list[int]:
         """The running pods that may be evicted and that some profile would place again."""
-        known = profiles_of(self.problem.cluster.scheduler_config)
-        pods = self.problem.pods
-        budgets = Budgets(self.problem)
+        known, pods = profiles_of(problem.cluster.scheduler_config), problem.pods
+        budgets, endings = Budgets(problem), problem.endings
         # A pod that runs although its claims wait has them bound meanwhile: where to, the snapshot is too old
         # to say, and so where a pod that replaces it may come.
-        claims = Claims(self.problem.cluster, self.problem.nodes, pods)
+        claims = Claims(problem.cluster, problem.nodes, pods)
         asked = [
             pod
-            for pod in movable(self.problem)
+            for pod in movable(problem)
             if pods[pod].spec.scheduler_name in known
             and not budgets.why_not(pod)
             and not claims.unbound(pods[pod])
         ]
-        endings = self.problem.endings
         reasons = [self.controllers.why_not(pod) or endings.why_not_moved(pod) for pod in asked]
         self.kept = [reason for reason in reasons if reason]
         found = [pod for pod, reason in zip(asked, reasons, strict=True) if not reason]
@@ -120,39 +114,19 @@ class Pending:
         return found
 
     def template(self, number: int) -> Template:
-        """A template by its number."""
         return self.problem.templates[number]
 
     def priority(self, number: int) -> int:
-        """The priority of a template's pods."""
         return self.problem.templates[number].priority
-
-    def framework(self, number: int) -> Framework:
-        """The profile that schedules a template."""
-        return self.frameworks[self.problem.templates[number].pod.spec.scheduler_name]
-
-    def plan(self, number: int) -> Plan:
-        """How a template's profile filters and scores it."""
-        return self.framework(number).plan(self.template(number))
 
     def fits(self, pod: int, node: int) -> bool:
         """Whether all filters accept a pod on a node now."""
-        number = int(self.problem.template_of[pod])
-        return self.framework(number).fits(self.plan(number), node)
+        return self.accepts(int(self.problem.template_of[pod]), node)
 
     @cached_property
     def static(self) -> Mapping[int, Mask]:
         """For every template the nodes that no static rule refuses, whatever the state."""
         return {number: self.plan(number).static for number in self.pods}
-
-    def wants(self, number: int) -> list[tuple[int, int]]:
-        """What must be free on a node for a pod of a template: rows of the resource table and amounts."""
-        template = self.template(number)
-        for plugin in self.framework(number).profile.filters:
-            wants = plugin.wants(template)
-            if wants is not None:
-                return list(wants)
-        return []
 
     def only_room_decides(self) -> bool:
         """Whether nothing but free resources keeps pods from the nodes that static rules leave them."""

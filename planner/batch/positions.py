@@ -96,7 +96,6 @@ class Positions:
         return number
 
     def of(self, placement: Placement) -> Position:
-        """A placement as a number."""
         return sum(pods * self.one(self._rank[number], node) for (number, node), pods in placement.items())
 
     def placement(self, position: Position) -> Iterator[tuple[int, int, int]]:

@@ -62,7 +62,7 @@ class BatchSearch:
         self._known = known
         self._meter = meter
         self._watch = watch
-        self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
+        self._orderer = Orderer(pending)
         self._chosen: dict[int, int] = {}
         is_stable = shape == PlanShape.STABLE
         self._soft_goals = soft_goals(pending, shape, Counter(self._greedy if is_stable else ()))

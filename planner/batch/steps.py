@@ -40,7 +40,7 @@ class ActionOrder:
         self._pending = pending
         self._state = pending.state
         self._meter = meter
-        self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
+        self._orderer = Orderer(pending)
 
     def sequence(self, arrangement: Arrangement, *, thorough: bool) -> ActionSequence:
         """What to do, as far as an order was found; what is left over goes where it fits."""

@@ -65,17 +65,7 @@ class CarryingOut:
         fewer = setting.only(~layout.removed)
         layout = setting.translated(layout, fewer)
         reserve = self._reserve(fewer)
-        emptying = Emptying(
-            fewer.trial,
-            fewer.movable,
-            fewer.before,
-            self.meter,
-            fewer.limit,
-            pins=self.pins,
-            reserve=reserve,
-            losses=self.losses,
-        )
-        found = emptying.of(layout, fewer.removable.cost)
+        found = Emptying(fewer, self.meter, self.pins, reserve, self.losses).of(layout)
         reached = _reached(fewer, found)
         idle = fewer.added & (reached.counts.per_node() == 0) & ~_landed_on(found)
         if reserve is not None and found.removed.any():

@@ -36,7 +36,6 @@ class MachineType:
     labels: Mapping[str, str]
 
     def node(self, name: str) -> Node:
-        """A node of this type."""
         labels = {**self.labels, HOSTNAME: name}
         status = {"allocatable": dict(self.allocatable), "capacity": dict(self.allocatable)}
         return Node.model_validate({"metadata": {"name": name, "labels": labels}, "status": status})
@@ -76,8 +75,6 @@ class Catalogue:
 
 
 class _Columns:
-    """What the columns of a catalogue are."""
-
     def __init__(self, cluster: Cluster, rows: Sequence[Mapping[str, str | None]]) -> None:
         self._known = {key for node in cluster.nodes for key in node.metadata.labels}
         self._zones = sorted({node.metadata.labels.get(ZONE, "") for node in cluster.nodes} - {""}) or [""]

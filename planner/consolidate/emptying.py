@@ -11,25 +11,25 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from models import Cluster
 from models.errors import InternalError
 from planner.audit.findings import findings_of
-from planner.audit.replicas_down import ReplicaLimit
 from planner.consolidate.certain_moves import CertainMoves, SafeMove
 from planner.consolidate.layout import Layout, Reserve, moves_to
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.removable import StayingNode
+from planner.consolidate.setting import Setting
 from planner.consolidate.wave_order import EmptyingOrder, asking_about_each_other
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import RESTRICTED, Landing, PinPolicy
 from planner.moves.constraint_counts import ConstraintCounts
-from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
@@ -60,12 +60,10 @@ class Emptied:
 
     @property
     def moves(self) -> int:
-        """How many pods move."""
         return sum(map(len, self.waves))
 
     @property
     def pinned(self) -> int:
-        """How many replacements are pinned."""
         return sum(landing.kind in RESTRICTED for wave in self.waves for landing in wave)
 
     @property
@@ -80,45 +78,41 @@ class Emptied:
             raise InternalError(f"a plan did not hold when it was played through: {failure}")
 
 
+@dataclass(frozen=True)
 class Emptying:
-    """Plans the waves of layouts of a cluster."""
+    """Plans the waves of layouts of a cluster.
 
-    def __init__(  # noqa: PLR0913 - what a plan of waves is about
-        self,
-        trial: TrialCluster,
-        movable: Movable,
-        before: Layout,
-        meter: Meter,
-        limit: ReplicaLimit,
-        *,
-        pins: bool,
-        reserve: Reserve | None = None,
-        losses: DomainLosses | None = None,
-    ) -> None:
-        """With `pins` replacements may be pinned, else nothing but cordons leads them.
+    With `pins` replacements may be pinned, else nothing but cordons leads them.  Room of `reserve` stays free
+    also where only some of a layout's nodes go.  With `losses` no more pods may be without a node than now
+    when a domain is lost.
+    """
 
-        Room of `reserve` stays free, also where only some of a layout's nodes go.  With `losses` no more pods
-        may be without a node than now when a domain is lost.
-        """
-        self._trial = trial
-        self._problem = trial.problem
-        self._movable = movable
-        self._before = before
-        self._meter = meter
-        self._limit = limit
-        self._pins = pins
-        self._reserve = reserve
-        self._losses = losses
-        self._hard = _excess_of_each(trial.ledger)
-        self._faults = _faults(self._problem, trial.state)
+    setting: Setting
+    meter: Meter
+    pins: bool
+    reserve: Reserve | None = None
+    losses: DomainLosses | None = None
 
-    def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
+    @property
+    def _problem(self) -> Problem:
+        return self.setting.problem
+
+    @cached_property
+    def _hard(self) -> Counter[Hashable]:
+        return _excess_of_each(self.setting.trial.ledger)
+
+    @cached_property
+    def _faults(self) -> Counter[tuple[str, str]]:
+        return _faults(self._problem, self.setting.trial.state)
+
+    def of(self, layout: Layout) -> Emptied:
         """The cheapest of a few plans that empty nodes of a layout, each with more of them given back.
 
         Pods of kept nodes move, too.
         """
         best, removed = self._without_moves(layout), layout.removed.copy()
-        planned = moves_to(self._problem, self._movable, self._before, layout)
+        cost = self.setting.removable.cost
+        planned = moves_to(self._problem, self.setting.movable, self.setting.before, layout)
         reasons, too_many = dict[int, StayingNode](), int(removed.sum())
         for number in range(1, effort.OPEN_ROUNDS + 1):
             stays = layout.removed & ~removed
@@ -136,7 +130,7 @@ class Emptying:
             reasons |= kept
             rounds = effort.OPEN_ROUNDS if found.is_open else effort.EMPTYING_ROUNDS
             # A request to stop does not end it before there is a plan.
-            is_over = self._meter.limit_is_over if worse else self._meter.over
+            is_over = self.meter.limit_is_over if worse else self.meter.over
             if not kept or number >= rounds or is_over():
                 break
             removed[[*kept]] = False
@@ -145,16 +139,16 @@ class Emptying:
 
     def _without_moves(self, layout: Layout) -> Emptied:
         """The nodes of a layout that are empty from the beginning."""
-        idle = layout.removed & (self._before.counts.per_node() == 0)
+        idle = layout.removed & (self.setting.before.counts.per_node() == 0)
         found = Emptied(self._cordoned(idle), idle)
         if idle.any() and self._why_worse(found):
-            return Emptied(self._trial, self._problem.nodes.none)
+            return Emptied(self.setting.trial, self._problem.nodes.none)
         return found
 
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""
         if not nodes.any():
-            return self._trial
+            return self.setting.trial
         # What earlier plans were made with refers to itself: it goes before as much is made again.
         gc.collect()
         changed = cordon(self._problem.cluster, *self._names(nodes))
@@ -164,7 +158,7 @@ class Emptying:
         """Waves that hold wherever replacements land, and which of the nodes they empty."""
         trial = self._cordoned(removed)
         pods: dict[int, list[int]] = {node: [] for node in np.flatnonzero(removed).tolist()}
-        for pod in np.flatnonzero(self._movable.weights).tolist():
+        for pod in np.flatnonzero(self.setting.movable.weights).tolist():
             if int(self._problem.node_of[pod]) in pods:
                 pods[int(self._problem.node_of[pod])].append(pod)
         left, moves, coupled = self._sequence(trial, planned, removed, pods)
@@ -173,7 +167,7 @@ class Emptying:
         # What comes after the last eviction from a node that goes empties nothing.
         sources = [one.landing.move.source for one in moves]
         needed = max((n for n, source in enumerate(sources, 1) if empty[source]), default=0)
-        order = EmptyingOrder(trial, Budgets(trial.problem), self._limit, coupled)
+        order = EmptyingOrder(trial, Budgets(trial.problem), self.setting.limit, coupled)
         waves = order.of(moves[:needed])
         meanwhile = removed & ~empty if waves else self._problem.nodes.none
         return Emptied(trial, empty, waves, meanwhile=meanwhile)
@@ -194,13 +188,14 @@ class Emptying:
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
         timeline = EvictionTimeline(trial.problem, [pod for pod, _ in (*leaving, *others)], trial.part)
         policy = self._policy(trial, int(np.count_nonzero(~removed)))
-        if not policy and self._losses is None:
+        if not policy and self.losses is None:
             filled = {node: several for node, several in pods.items() if several}
-            anywhere = OpenLandings(timeline, removed, filled, self._meter.limit_is_over, self._limit.most)
+            is_over, most = self.meter.limit_is_over, self.setting.limit.most
+            anywhere = OpenLandings(timeline, removed, filled, is_over, most)
             left_over = anywhere.run(self._order(filled))
             if anywhere.moves:
                 return left_over, anywhere.moves, anywhere.coupled()
-        sequence = CertainMoves(timeline, policy, planned, removed, self._meter.limit_is_over)
+        sequence = CertainMoves(timeline, policy, planned, removed, self.meter.limit_is_over)
         left = leaving
         if policy.pinnable:
             left = sequence.follow([*others, *leaving])
@@ -214,12 +209,12 @@ class Emptying:
 
     def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
         """What leads replacements: pins, or cordons where few enough nodes are kept."""
-        cordon = self._pins or kept <= effort.EMPTYING_CORDONED
-        return PinPolicy.of(trial, self._movable.templates, pins=self._pins, cordon=cordon)
+        cordon = self.pins or kept <= effort.EMPTYING_CORDONED
+        return PinPolicy.of(trial, self.setting.movable.templates, pins=self.pins, cordon=cordon)
 
     def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
         """The emptiest node first."""
-        state, most = self._trial.state, np.maximum(self._problem.allocatable, 1)
+        state, most = self.setting.trial.state, np.maximum(self._problem.allocatable, 1)
         return sorted(pods, key=lambda node: float((state.used[:, node] / most[:, node]).max()))
 
     def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, StayingNode]:
@@ -249,7 +244,7 @@ class Emptying:
 
     def _why_worse(self, found: Emptied) -> str:
         """Why the cluster is worse than before when the nodes are empty, or deleted; empty if it is not."""
-        if self._reserve is not None and self._reserve.lacks(found.removed):
+        if self.reserve is not None and self.reserve.lacks(found.removed):
             return UNRESERVED
         names = self._problem.nodes.names
         places = {
@@ -262,7 +257,7 @@ class Emptying:
         end = in_the_end(self._problem.cluster, places, self._names(found.removed))
         if self._has_more(Problem(end, self._problem), {}):
             return WORSE
-        return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
+        return UNSURVIVED if self.losses is not None and self.losses.is_worse(end) else ""
 
     def _has_more(self, problem: Problem, places: Mapping[str, str]) -> bool:
         """Whether a cluster has more faults than before when some pods are elsewhere."""

@@ -74,7 +74,6 @@ class Layout:
     removed: Mask
 
     def moves(self, before: Layout) -> int:
-        """How many pods are on another node than before."""
         return int(before.counts.more_than(self.counts).numbers.sum())
 
     def after(self, moves: Iterable[tuple[int, Move]], removed: Mask) -> Layout:
@@ -101,7 +100,6 @@ class SearchTask:
         return Layout(_counts(self.trial.problem, self.movable, self.trial.state.node_of), removed.copy())
 
     def movable_on(self, node: int) -> list[int]:
-        """The pods on a node that may move."""
         return [pod for pod in self.trial.state.pods_on[node] if self.movable.weights[pod]]
 
     def filled(self, nodes: Codes | Mask | int) -> NDArray[np.float64]:

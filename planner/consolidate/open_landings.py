@@ -25,8 +25,7 @@ from models.errors import InternalError
 from planner.consolidate.certain_moves import SafeMove
 from planner.consolidate.open_room import OpenRoom
 from planner.consolidate.open_templates import OpenTemplates
-from planner.consolidate.possible_counts import CountedMove, PossibleCounts
-from planner.consolidate.simultaneous import simultaneous
+from planner.consolidate.possible_counts import CountedMove, PossibleCounts, simultaneous
 from planner.landing.landing import Landing
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase

@@ -74,7 +74,7 @@ class OpenRoom:
         nodes = np.flatnonzero(open_to.nodes)
         if open_to.spread is not None:
             nodes = nodes[open_to.spread.domain_of[nodes] == domain]
-        wants, taken = self._trial.wanted[template], self._trial.taken
+        wants, taken = self._trial.room_needed[template], self._trial.taken
         rows = np.flatnonzero(wants)
         less = (self._free[np.ix_(rows, nodes)] - wants[rows, np.newaxis] + 1).astype(np.float64)
         mean = less.mean(axis=1)

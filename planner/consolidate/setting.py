@@ -72,7 +72,6 @@ class Setting:
 
     @property
     def problem(self) -> Problem:
-        """The cluster compiled."""
         return self.trial.problem
 
     @property

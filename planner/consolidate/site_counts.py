@@ -42,12 +42,10 @@ class SiteCounts:
 
     @property
     def templates(self) -> Codes:
-        """The template of every pair."""
         return self.keys // self.size
 
     @property
     def nodes(self) -> Codes:
-        """The node of every pair."""
         return self.keys % self.size
 
     def row(self, template: int) -> Ints:
@@ -89,5 +87,4 @@ class SiteCounts:
         return SiteCounts(self.size, change.keys[more], change.numbers[more])
 
     def sites(self) -> Iterator[tuple[int, int, int]]:
-        """Every pair with its number."""
         return zip(self.templates.tolist(), self.nodes.tolist(), self.numbers.tolist(), strict=True)

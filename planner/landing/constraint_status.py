@@ -123,7 +123,6 @@ class ConstraintOverCells:
         return self.sums(histogram)[self.domain_of[cell]][0]
 
     def status(self, histogram: OccupancyHistogram) -> ConstraintStatus:
-        """How far the constraint is violated."""
         occupied, most = self._occupied(histogram), self.minimum(histogram) + self.constraint.max_skew
         over = [(pods - most, nodes) for pods, held, nodes in occupied if held and pods > most]
         excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
@@ -145,5 +144,4 @@ class Restriction(NamedTuple):
     pinned: tuple[PinnedCell, ...] | None = None
 
     def allows(self, option: Option) -> bool:
-        """Whether the replacement may land on this option."""
         return option[0] in self.cells or option in self.options

@@ -4,7 +4,7 @@ Constraints that share moving templates are coupled.  Their nodes are grouped in
 these constraints distinguishes; every node that a pod leaves is a cell of its own.  An occupancy histogram
 says how many nodes of every cell hold how many pods; which nodes these are does not matter.  All histograms
 that may be the case are kept.  `wave_outcomes` follows each of them through every order in which the pods of
-a wave leave and land; `OutcomesByOption` says how good it is where a single replacement lands.
+a wave leave and land.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,11 +35,10 @@ from planner.state.pod_counts import PodCounts
 
 @dataclass(frozen=True, slots=True)
 class LeavingPod:
-    """A pod that leaves `cell`, a cell of one node; `target` is the cell of its planned node."""
+    """A pod that leaves `cell`, a cell of one node."""
 
     template: int
     cell: int
-    target: int
     restriction: Restriction | None = None
 
 
@@ -125,6 +124,19 @@ class CoupledConstraints:
 
     def _status(self, histogram: OccupancyHistogram) -> tuple[ConstraintStatus, ...]:
         return tuple(over_cells.status(histogram) for over_cells in self._over_cells)
+
+    def violations(self, histogram: OccupancyHistogram) -> tuple[int, ...]:
+        """The same summed over the constraints."""
+        return tuple(np.array(self.status(histogram), np.int64).reshape(-1, 2).sum(axis=0).tolist())
+
+    def is_worse(
+        self, now: Iterable[ConstraintStatus], before: Iterable[ConstraintStatus], *, away: bool
+    ) -> bool:
+        """Whether a constraint has more pods too many than before; a soft one may while a pod is `away`."""
+        return any(
+            one.excess > other.excess and (constraint.hard or not away)
+            for one, other, constraint in zip(now, before, self.constraints, strict=True)
+        )
 
     def _options(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> frozenset[Option]:
         restriction, carried, found = leaving.restriction, self._carried[leaving.template], set[Option]()
@@ -262,7 +274,7 @@ def wave_outcomes(
     seen = set(waiting)
     while waiting:
         before, histogram, phases = waiting.pop()
-        if _is_worse(coupled, coupled.status(histogram), before, away=_GONE in phases):
+        if coupled.is_worse(coupled.status(histogram), before, away=_GONE in phases):
             return None
         if min(phases) == _LANDED:
             ends.add(histogram)
@@ -285,90 +297,12 @@ def wave_outcomes(
     return WaveOutcomes(frozenset(ends), tuple(map(frozenset, met))) if len(ends) <= coupled.kept else None
 
 
-class OutcomesByOption:
-    """What a single replacement leads to on each of its options; it holds until the histograms change."""
-
-    def __init__(self, coupled: CoupledConstraints, leaving: LeavingPod) -> None:
-        self.coupled = coupled
-        self.leaving = leaving
-
-    @cached_property
-    def violations(self) -> dict[Option, set[Violations]]:
-        """The violations that may follow on each of the options that spread admits."""
-        found: dict[Option, set[Violations]] = {}
-        for start in self.coupled.histograms:
-            gone = self.coupled.left(start, self.leaving)
-            for option in self.coupled.options(gone, self.leaving):
-                found.setdefault(option, set()).add(self._outcome(start, gone, option))
-        return found
-
-    def _outcome(self, start: OccupancyHistogram, gone: OccupancyHistogram, option: Option) -> Violations:
-        coupled = self.coupled
-        before = coupled.status(start)
-        after = coupled.status(coupled.landed(gone, self.leaving.template, option))
-        return None if _is_worse(coupled, after, before, away=False) else _together(after)
-
-    def worse(self, *, as_planned: bool) -> frozenset[Option]:
-        """The options where it makes something worse, or repairs less than at best.
-
-        With `as_planned` at best means in the planned cell.
-        """
-        best = self.best(as_planned=as_planned)
-        return frozenset(option for option, found in self.violations.items() if found != {best})
-
-    def best(self, *, as_planned: bool) -> Violations:
-        """The least violations after it has landed."""
-        outcomes, target = self.violations, self.leaving.target
-        every = {s for found in outcomes.values() for s in found if s is not None}
-        there = [found for (cell, _), found in outcomes.items() if as_planned and cell == target]
-        planned = {s for found in there for s in found if s is not None}
-        return min(planned or every, default=None)
-
-    def serves(self, on_nodes: Codes, nodes: Mask, wanted: Violations) -> bool:
-        """Whether violations are as wanted on each of these nodes, and no hard constraint is worse meanwhile.
-
-        `on_nodes` are the pods on all nodes before the move.
-        """
-        coupled = self.coupled
-        start = coupled.seen(on_nodes)
-        gone = coupled.left(start, self.leaving)
-        if _is_worse(coupled, coupled.status(gone), coupled.status(start), away=True):
-            return False
-        cells = coupled.cell_of[nodes].tolist()
-        if coupled.by_node:
-            known = on_nodes[:, nodes].T.tolist()
-            options = {(cell, tuple(counts)) for cell, counts in zip(cells, known, strict=True)}
-        else:
-            options = {(cell, gone[cell][0][0]) for cell in cells}
-        # `wanted` is None where every option would make a constraint worse.
-        return wanted is not None and all(self._outcome(start, gone, option) == wanted for option in options)
-
-
 def are_alike(
     coupled: CoupledConstraints, histograms: Iterable[OccupancyHistogram], wanted: Violations = None
 ) -> bool:
     """Whether the summed violations are equal in all histograms, and no more than `wanted`."""
-    found = {_together(coupled.status(histogram)) for histogram in histograms}
+    found = {*map(coupled.violations, histograms)}
     return len(found) <= 1 and (wanted is None or all(one <= wanted for one in found))
-
-
-def _is_worse(
-    coupled: CoupledConstraints,
-    now: Iterable[ConstraintStatus],
-    before: Iterable[ConstraintStatus],
-    *,
-    away: bool,
-) -> bool:
-    """Whether a constraint has more pods too many than before; a soft one may while a pod is `away`."""
-    return any(
-        one.excess > other.excess and (constraint.hard or not away)
-        for one, other, constraint in zip(now, before, coupled.constraints, strict=True)
-    )
-
-
-def _together(statuses: Iterable[ConstraintStatus]) -> tuple[int, ...]:
-    """The violations summed over coupled constraints."""
-    return tuple(np.array([*statuses], np.int64).reshape(-1, 2).sum(axis=0).tolist())
 
 
 _GONE, _LANDED = 1, 2

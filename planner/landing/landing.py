@@ -57,7 +57,6 @@ NO_PINS = PinPolicy()
 
 
 def pinnable(problem: Problem) -> frozenset[int]:
-    """The templates whose replacements may be pinned."""
     above = _above(problem.cluster)
     return frozenset(
         template.index
@@ -159,11 +158,9 @@ class NodeSets:
         self._nodes = trial.problem.nodes
 
     def named(self, nodes: Mask) -> OnNodes:
-        """The nodes by their names."""
         return OnNodes(nodes=self._nodes.names_of(nodes))
 
     def mask(self, place: Place) -> Mask:
-        """The nodes that a place names."""
         if isinstance(place, OnNodes):
             return self._nodes.mask_of([self._nodes.index[name] for name in place.nodes])
         labelled = (self._nodes.column(key).one_of(values) for key, values in place.labels.items())

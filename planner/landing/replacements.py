@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.landing.constraint_status import OccupancyHistogram, Option
-from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, OutcomesByOption
+from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, Violations
 from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
@@ -33,33 +34,26 @@ class ReplacementLandings:
         least, most = self._room.free(), self._room.free()
         for move in wave:
             most[:, move.source] += self._trial.taken[self._trial.template(move.pod)]
-        masks = [self._others(move, wave) for move in wave]
-        mays = [
-            self._static(move) & self._trial.has_room(self._trial.template(move.pod), most) & may
-            for move, (may, _) in zip(wave, masks, strict=True)
-        ]
-        uncertain_pods = [
-            UncertainReplacement(self._trial.template(move.pod), known.get(move.pod, may), source=move.source)
-            for move, may in zip(wave, mays, strict=True)
+        cases = [self._case(move, wave, least, most) for move in wave]
+        lands = [
+            UncertainReplacement(one.template, known.get(one.move.pod, one.may), source=one.move.source)
+            for one in cases
         ]
         return [
-            self._case(move, may, sure, least, [*uncertain_pods[:number], *uncertain_pods[number + 1 :]])
-            for number, (move, may, (_, sure)) in enumerate(zip(wave, mays, masks, strict=True))
+            replace(one, same_wave=[*lands[:number], *lands[number + 1 :]])
+            for number, one in enumerate(cases)
         ]
 
-    def _case(
-        self, move: Move, may: Mask, sure: Mask, free: Ints, same_wave: Sequence[UncertainReplacement]
-    ) -> Replacement:
-        template = self._trial.template(move.pod)
+    def _case(self, move: Move, wave: Sequence[Move], least: Ints, most: Ints) -> Replacement:
+        """A replacement of a wave, the others of which are not known yet."""
+        trial, template = self._trial, self._trial.template(move.pod)
+        static, (may, sure) = trial.plan(template).static, self._others(move, wave)
         if self._timeline.waits_for_the_end(move):
-            free = free.copy()
-            free[:, move.source] += self._trial.taken[template]
-        sure = self._static(move) & self._trial.has_room(template, free) & sure
-        alone = not self._trial.rules(template)
-        return Replacement(move, template, may, sure, free, same_wave, room_alone=alone)
-
-    def _static(self, move: Move) -> Mask:
-        return self._trial.plan(self._trial.template(move.pod)).static
+            least = least.copy()
+            least[:, move.source] += trial.taken[template]
+        may = static & trial.has_room(template, most) & may
+        sure = static & trial.has_room(template, least) & sure
+        return Replacement(move, template, may, sure, least, room_alone=not trial.rules(template))
 
     def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
         """By filters other than room and spread: the nodes feasible at some time, and those always."""
@@ -100,13 +94,17 @@ def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Coll
 
 
 class PossibleNodes:
-    """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are."""
+    """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are.
 
-    def __init__(self, case: Replacement, coupled: CoupledConstraints, room: WaveRoom) -> None:
-        self.case, self.coupled, self._room = case, coupled, room
-        source, target = coupled.cell_of[[case.move.source, case.move.target]].tolist()
-        self.leaving = LeavingPod(case.template, source, target)
-        self.outcomes = OutcomesByOption(coupled, self.leaving)
+    And how good it is there, until the histograms change; with `as_planned` best is what its planned cell is.
+    """
+
+    def __init__(
+        self, case: Replacement, coupled: CoupledConstraints, room: WaveRoom, *, as_planned: bool
+    ) -> None:
+        self.case, self.coupled, self.as_planned, self._room = case, coupled, as_planned, room
+        source, self._target = coupled.cell_of[[case.move.source, case.move.target]].tolist()
+        self.leaving = LeavingPod(case.template, source)
         same_wave = [one for one in case.same_wave if one.template in coupled.templates]
         #: The uncertain replacements that change counts of these coupled constraints.
         self._counted = room.of(coupled.templates) + same_wave
@@ -118,6 +116,55 @@ class PossibleNodes:
             self.unsure |= uncertain.nodes
             if uncertain.node < 0:
                 self.unsure[uncertain.source] = True
+
+    @cached_property
+    def violations(self) -> dict[Option, set[Violations]]:
+        """The violations that may follow on each of the options that spread admits."""
+        found: dict[Option, set[Violations]] = {}
+        for start in self.coupled.histograms:
+            gone = self.coupled.left(start, self.leaving)
+            for option in self.coupled.options(gone, self.leaving):
+                found.setdefault(option, set()).add(self._outcome(start, gone, option))
+        return found
+
+    def _outcome(self, start: OccupancyHistogram, gone: OccupancyHistogram, option: Option) -> Violations:
+        coupled, after = self.coupled, self.coupled.landed(gone, self.leaving.template, option)
+        worse = coupled.is_worse(coupled.status(after), coupled.status(start), away=False)
+        return None if worse else coupled.violations(after)
+
+    @cached_property
+    def best(self) -> Violations:
+        """The least violations after it has landed."""
+        every = {s for found in self.violations.values() for s in found if s is not None}
+        there = [found for (cell, _), found in self.violations.items() if cell == self._target]
+        planned = {s for found in there for s in found if s is not None} if self.as_planned else ()
+        return min(planned or every, default=None)
+
+    @cached_property
+    def worse(self) -> frozenset[Option]:
+        """The options where it makes something worse, or repairs less than at best."""
+        return frozenset(option for option, found in self.violations.items() if found != {self.best})
+
+    def serves(self, on_nodes: Codes, nodes: Mask) -> bool:
+        """Whether violations are the least on each of these nodes, and no hard constraint is worse meanwhile.
+
+        `on_nodes` are the pods on all nodes before the move.
+        """
+        coupled = self.coupled
+        start = coupled.seen(on_nodes)
+        gone = coupled.left(start, self.leaving)
+        if coupled.is_worse(coupled.status(gone), coupled.status(start), away=True):
+            return False
+        cells = coupled.cell_of[nodes].tolist()
+        if coupled.by_node:
+            known = on_nodes[:, nodes].T.tolist()
+            options = {(cell, tuple(counts)) for cell, counts in zip(cells, known, strict=True)}
+        else:
+            options = {(cell, gone[cell][0][0]) for cell in cells}
+        # There is no best where every option would make a constraint worse.
+        return self.best is not None and all(
+            self._outcome(start, gone, option) == self.best for option in options
+        )
 
     def at(self, options: Collection[Option]) -> Mask:
         """The nodes that are, or may be, at one of these options once the pod of the move has left."""

@@ -40,8 +40,8 @@ class Replacement:
     may: Mask
     sure: Mask
     free: Ints
-    same_wave: Sequence[UncertainReplacement]
     room_alone: bool
+    same_wave: Sequence[UncertainReplacement] = ()
 
 
 class WaveRoom:
@@ -65,7 +65,6 @@ class WaveRoom:
         return [uncertain for uncertain in self.elsewhere if uncertain.template in templates]
 
     def add(self, uncertain: UncertainReplacement) -> None:
-        """Record a replacement that may be on several nodes."""
         self.uncertain_pods.append(uncertain)
         self.elsewhere.append(uncertain)
         self._uncertain_load[:, uncertain.node] += self._trial.taken[uncertain.template]
@@ -172,6 +171,6 @@ class WaveRoom:
 
     def _most_slots_taken(self, template: int, other: int) -> int:
         """How many slots for pods of a template one pod of another template takes, at most."""
-        wants = self._trial.wanted[template]
+        wants = self._trial.room_needed[template]
         asked = np.flatnonzero(wants)
         return int((-(-self._trial.taken[other][asked] // wants[asked])).max(initial=0))

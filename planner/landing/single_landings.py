@@ -51,7 +51,6 @@ class SingleLandings:
         return self._allowed(move, self._held_by)
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
-        """Carry out a wave."""
         self._timeline.put_all((landing.move for landing in wave), Phase.LANDED)
         self.trial.state.forget_history()
         return wave

@@ -126,7 +126,6 @@ class TieBreakScenarios:
 
     @property
     def number(self) -> int:
-        """How many scenarios there are."""
         return len(self._scenarios)
 
 

@@ -15,14 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.landing.constraint_status import OccupancyHistogram
-from planner.landing.coupled_constraints import (
-    CoupledConstraints,
-    are_alike,
-    wave_outcomes,
-)
+from planner.landing.coupled_constraints import CoupledConstraints, are_alike, wave_outcomes
 from planner.landing.landing import Considered, Landing, LandingContradiction, LandingPreferences, NodeSets
 from planner.landing.replacements import PossibleNodes, ReplacementLandings, certain_counts
-from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
+from planner.landing.room import UncertainReplacement, WaveRoom
 from planner.landing.tie_break_scenarios import Scenario, TieBreakScenarios, interchangeable_nodes
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Mask
@@ -79,8 +75,9 @@ class WaveLandings:
         cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
         groups: dict[CoupledConstraints, list[tuple[PossibleNodes, Mask]]] = {}
         for case, nodes in zip(cases, closed, strict=True):
-            coupled = self._coupled[case.template]
-            groups.setdefault(coupled, []).append((PossibleNodes(case, coupled, self.room), nodes))
+            coupled, as_planned = self._coupled[case.template], case.template in self._preferences.as_planned
+            possible = PossibleNodes(case, coupled, self.room, as_planned=as_planned)
+            groups.setdefault(coupled, []).append((possible, nodes))
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
         # A cordon keeps all other replacements of a wave off the node.
         cordons = considered.pins and len(wave) == 1
@@ -101,9 +98,8 @@ class WaveLandings:
         """Landings of the only move in the wave that touches its coupled constraints, the best first."""
         case, preferences = possible.case, self._preferences
         shut = self._shut(possible, closed)
-        bad = possible.outcomes.worse(as_planned=self._is_as_planned(case))
         # The nodes where a replacement is as good as on the planned one.
-        good: Mask = ~possible.at(bad) & ~shut
+        good: Mask = ~possible.at(possible.worse) & ~shut
         pins = considered.pins and case.template in preferences.pin_policy.pinnable
         if considered.plain and pins:
             yield from self._pinned(possible, good, plain=True)
@@ -126,9 +122,6 @@ class WaveLandings:
         if cordons and case.template in preferences.pin_policy.cordonable:
             yield from self._cordoned(possible, good)
 
-    def _is_as_planned(self, case: Replacement) -> bool:
-        return case.template in self._preferences.as_planned
-
     def _shut(self, possible: PossibleNodes, closed: Mask) -> Mask:
         """The nodes where a replacement should not land, whatever it repairs there."""
         move, domains = possible.case.move, possible.coupled.domains
@@ -136,7 +129,7 @@ class WaveLandings:
             return ~self._trial.problem.nodes.only(move.target)
         shut = closed.copy()
         shut[move.source] = True
-        if self._is_as_planned(possible.case):
+        if possible.as_planned:
             shut |= domains != domains[move.target]
         return shut
 
@@ -157,8 +150,8 @@ class WaveLandings:
         if kept is None:
             return OpenNodes(nodes, outcomes.ends)
         # A pin may open nodes that no filter accepted before, so how good these are is not known yet.
-        wanted = possible.outcomes.best(as_planned=self._is_as_planned(case))
-        return OpenNodes(nodes & kept, outcomes.ends) if are_alike(coupled, outcomes.ends, wanted) else None
+        as_good = are_alike(coupled, outcomes.ends, possible.best)
+        return OpenNodes(nodes & kept, outcomes.ends) if as_good else None
 
     def _by_scores(self, possible: PossibleNodes, shut: Mask) -> Mask | None:
         """The nodes that may have the highest score; None if not certain, or if one is not as good."""
@@ -170,7 +163,6 @@ class WaveLandings:
             return None
         if any(case.may[uncertain.source] for uncertain in apart if uncertain.source >= 0):
             return None
-        wanted = possible.outcomes.best(as_planned=self._is_as_planned(case))
         found = np.zeros_like(case.may)
         self._scored.add(case.template)
         known = set[bytes]()
@@ -185,7 +177,7 @@ class WaveLandings:
             roles = [self._scenarios.with_interchangeable(top) for top in tops]
             if not all(top.any() and not (top & shut).any() for top in roles):
                 return None
-            if not possible.outcomes.serves(on_nodes, np.logical_or.reduce(tops), wanted):
+            if not possible.serves(on_nodes, np.logical_or.reduce(tops)):
                 return None
             found |= np.logical_or.reduce(roles)
         return found
@@ -209,7 +201,7 @@ class WaveLandings:
     def _cordoned(self, possible: PossibleNodes, good: Mask) -> Iterator[Landing]:
         """The landing with the wrong nodes cordoned, if these are few."""
         case = possible.case
-        wrong = case.may & possible.at(possible.outcomes.violations) & ~good
+        wrong = case.may & possible.at(possible.violations) & ~good
         if not 0 < int(wrong.sum()) <= effort.MOST_CORDONED:
             return
         open_now = self._open(possible, kept=case.may & ~wrong)

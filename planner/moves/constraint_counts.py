@@ -102,9 +102,7 @@ class ConstraintCounts:
 
     def subset_of(self, templates: Iterable[int]) -> ConstraintSubset:
         """The constraints whose counts moves of some templates can change."""
-        found = {
-            constraint.number: constraint for template in templates for constraint in self.of(template)
-        }.values()
+        found = self.touched(templates)
         return ConstraintSubset(
             frozenset(constraint.asked.identity for constraint in found),
             tuple(sorted({number for constraint in found for number in constraint.carriers})),
@@ -130,10 +128,13 @@ class ConstraintCounts:
         """The constraints that a pod of the template counts for, or carries."""
         return self._of.get(template, ())
 
+    def touched(self, templates: Iterable[int]) -> list[TrackedConstraint]:
+        """The constraints whose counts moves of these templates can change, each once."""
+        return [*dict.fromkeys(one for template in templates for one in self.of(template))]
+
     def hard_of(self, templates: Iterable[int]) -> list[TrackedConstraint]:
-        """The hard constraints whose counts moves of these templates can change."""
-        found = {one.number: one for template in templates for one in self.of(template) if one.hard}
-        return list(found.values())
+        """The hard ones of these."""
+        return [one for one in self.touched(templates) if one.hard]
 
     def excess(self, *, hard: bool) -> int:
         """The pods too many of all hard, or of all soft, constraints."""

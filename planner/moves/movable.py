@@ -192,13 +192,11 @@ class Movable:
 
     @cached_property
     def _by_template(self) -> dict[int, Codes]:
-        """The movable pods of every template that has any."""
         pods = np.flatnonzero(self.weights)
         templates = self._problem.template_of[pods]
         return {template: pods[templates == template] for template in np.unique(templates).tolist()}
 
     def of(self, template: int) -> Codes:
-        """The movable pods of a template."""
         return self._by_template.get(template, np.empty(0, np.intp))
 
     def overdrawn(self, pods: Sequence[int]) -> Iterator[int]:
@@ -216,7 +214,6 @@ class Movable:
 
     @property
     def templates(self) -> KeysView[int]:
-        """The templates that have movable pods."""
         return self._by_template.keys()
 
 

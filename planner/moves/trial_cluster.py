@@ -15,16 +15,16 @@ An old pod may end at any time until its wave is over; when the next wave begins
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.objects.scheduler_config import KubeSchedulerProfile
 from planner.audit.spread_counts import workload_names
 from planner.constraints.family import PLENTY, Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
@@ -32,9 +32,7 @@ from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, 
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
-from planner.problem.templates import Template
-from planner.scheduler.framework import Framework, Plan
-from planner.scheduler.profile import build, profiles_of
+from planner.scheduler.profiled_state import ProfiledState
 from planner.state.pod_counts import DomainCounts, PodCounts
 from planner.state.state import State
 
@@ -60,17 +58,12 @@ class _AffinityPeers:
 Shares = NDArray[np.float64]
 
 
-class TrialCluster:
+class TrialCluster(ProfiledState):
     """The state of a problem with the plugins that judge it, and the counts of its constraints."""
 
     def __init__(self, problem: Problem, part: ConstraintSubset | None = None) -> None:
         """A trial cluster that tracks all constraints, or a subset of them."""
-        self.problem = problem
-        self.state = State(problem)
-        self.frameworks = {
-            name: Framework(problem, self.state, build(config, problem, self.state))
-            for name, config in profiles_of(problem.cluster.scheduler_config).items()
-        }
+        super().__init__(problem, State(problem))
         self.part = part
         self.ledger = ConstraintCounts(problem, self.state, part)
         #: The nodes that could accept a pod of a template if other pods were elsewhere.
@@ -89,23 +82,6 @@ class TrialCluster:
         """The number of a pod's template."""
         return int(self.problem.template_of[pod])
 
-    def framework(self, template: int) -> Framework:
-        """The profile that schedules a template; the default one where its scheduler is not configured here.
-
-        Such pods are not moved, but what they request and count is needed all the same.
-        """
-        found = self.frameworks.get(self.problem.templates[template].pod.spec.scheduler_name)
-        return self._default if found is None else found
-
-    @cached_property
-    def _default(self) -> Framework:
-        profile = build(KubeSchedulerProfile(), self.problem, self.state)
-        return Framework(self.problem, self.state, profile)
-
-    def plan(self, template: int) -> Plan:
-        """How the profile of a template filters and scores it."""
-        return self.framework(template).plan(self.problem.templates[template])
-
     def _ever_open(self, template: int) -> Mask:
         plan = self.plan(template)
         mask = plan.static
@@ -113,10 +89,6 @@ class TrialCluster:
             never = plugin.never(plan.template)
             mask = mask if never is None else mask & ~never
         return mask
-
-    def accepts(self, template: int, node: int) -> bool:
-        """Whether all filters accept one more pod of a template on a node now."""
-        return self.framework(template).fits(self.plan(template), node)
 
     def open_to(self, template: int, pinned: Mask | None = None) -> Mask:
         """The nodes that pass all filters for a pod of a template now, or for one pinned to some nodes.
@@ -143,21 +115,6 @@ class TrialCluster:
             nodes = nodes[plugin.reject(plan.template, nodes) == 0 if refused is None else ~refused[nodes]]
         return self.problem.nodes.mask_of(nodes)
 
-    def wants(self, template: int) -> Sequence[tuple[int, int]]:
-        """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""
-        filters = self.framework(template).profile.filters
-        found = (plugin.wants(self.problem.templates[template]) for plugin in filters)
-        return next((amounts for amounts in found if amounts is not None), ())
-
-    @cached_property
-    def wanted(self) -> Ints:
-        """For every template, how much of each resource has to be free on a node for a pod of it."""
-        found = np.zeros((len(self.problem.templates), len(self.problem.resources)), np.int64)
-        for template in range(len(found)):
-            for row, amount in self.wants(template):
-                found[template, row] = amount
-        return found
-
     @cached_property
     def taken(self) -> Ints:
         """For every template, how much of each resource a pod of it takes."""
@@ -166,7 +123,7 @@ class TrialCluster:
     @cached_property
     def sizes(self) -> Shares:
         """For every template how large its pods are: the largest share that they need of what a node has."""
-        sizes: Shares = (self.wanted / np.maximum(self.problem.allocatable.max(axis=1), 1)).max(axis=1)
+        sizes: Shares = (self.room_needed / np.maximum(self.problem.allocatable.max(axis=1), 1)).max(axis=1)
         return sizes
 
     def free(self) -> Ints:
@@ -182,8 +139,8 @@ class TrialCluster:
 
     def spare(self, template: int, free: Ints) -> Ints:
         """What would be left of free amounts, for the resources that a template requests."""
-        asked = np.flatnonzero(self.wanted[template])
-        spare: Ints = free[asked] - self.wanted[template][asked, np.newaxis]
+        asked = np.flatnonzero(self.room_needed[template])
+        spare: Ints = free[asked] - self.room_needed[template][asked, np.newaxis]
         return spare
 
     def has_room(self, template: int, free: Ints) -> Mask:
@@ -193,14 +150,14 @@ class TrialCluster:
 
     def slots(self, template: int, free: Ints) -> Ints:
         """For how many pods of a template free amounts are enough."""
-        asked = np.flatnonzero(self.wanted[template])
-        found: Ints = (free[asked] // self.wanted[template][asked, np.newaxis]).min(axis=0)
+        asked = np.flatnonzero(self.room_needed[template])
+        found: Ints = (free[asked] // self.room_needed[template][asked, np.newaxis]).min(axis=0)
         return found
 
     def wanted_on(self, pods: Codes, nodes: Codes) -> Ints:
         """What has to be free for pods on these nodes: a row for every resource, a column for every node."""
         found = np.zeros_like(self.problem.allocatable)
-        np.add.at(found.T, nodes, self.wanted[self.problem.template_of[pods]])
+        np.add.at(found.T, nodes, self.room_needed[self.problem.template_of[pods]])
         return found
 
     def rules(self, template: int) -> list[Filter]:
@@ -245,7 +202,6 @@ class TrialCluster:
         return tuple(tally for plugin in plugins for tally in plugin.reads(asked))
 
     def make(self, move: Move) -> None:
-        """Apply a move to the state."""
         self.state.unbind(move.pod)
         self.state.bind(move.pod, move.target)
 
@@ -293,22 +249,16 @@ class TrialCluster:
 
     @cached_property
     def _affinity_peers(self) -> list[_AffinityPeers]:
-        return [
-            affinity_peers for template in self.problem.templates for affinity_peers in self._needs(template)
-        ]
-
-    def _needs(self, template: Template) -> Iterator[_AffinityPeers]:
-        """The peers that a template's podAffinity requires, whether or not its scheduler enforces that."""
-        if template.terminating or template.pod.spec.affinity is None:
-            return
-        number = template.index
-        for counts in self._affinity.affinity_peers(template):
-            tally = self.state.tally(("carriers", (number,)), lambda: {number: 1})
-            yield _AffinityPeers(counts, self.state.domain_counts(tally, counts.column))
-
-    @cached_property
-    def _affinity(self) -> InterPodAffinity:
-        return InterPodAffinity(self.problem, self.state)
+        """The peers that podAffinity requires, whether or not the scheduler of its pods enforces that."""
+        affinity, found = InterPodAffinity(self.problem, self.state), list[_AffinityPeers]()
+        for template in self.problem.templates:
+            if template.terminating or template.pod.spec.affinity is None:
+                continue
+            alone = (template.index,)
+            for counts in affinity.affinity_peers(template):
+                tally = self.state.tally(("carriers", alone), partial(Counter, alone))
+                found.append(_AffinityPeers(counts, self.state.domain_counts(tally, counts.column)))
+        return found
 
 
 def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
@@ -319,8 +269,6 @@ def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
 
 
 class Phase(Enum):
-    """The phase of a move."""
-
     BEFORE = auto()
     LEAVING = auto()
     GONE = auto()
@@ -358,7 +306,6 @@ class EvictionTimeline:
             state.bind(move.pod, move.target)
 
     def put_all(self, moves: Iterable[Move], phase: Phase) -> None:
-        """Set the phase of all these moves."""
         for move in moves:
             self.put(move, phase)
 

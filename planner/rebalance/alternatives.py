@@ -48,11 +48,9 @@ class MoveTask:
     wave_meter: Meter
 
     def evaluator(self) -> Evaluator:
-        """What moves are measured by."""
         return Evaluator(self.trial, self.movable, self.protections, self.meter, self.most)
 
     def found(self) -> FoundMoves:
-        """The fewest moves that are found."""
         return find_moves(self.evaluator())
 
     def without(self, pods: Iterable[int], reason: str) -> MoveTask:
@@ -65,11 +63,6 @@ class MoveTask:
         rules = self.protections
         several = self.most, rules.most_per_node, rules.most_per_namespace
         return bool(self.movable.quotas) or several != (None, None, None)
-
-    @property
-    def nothing(self) -> WavePlan:
-        """The plan without moves."""
-        return WavePlan.nothing(self.trial, self.protections.kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +86,6 @@ class Alternatives:
         self._planner = WavePlanner(task.trial, task.rules, task.wave_meter)
 
     def plan(self) -> PlannedMoves:
-        """The best plan that is found."""
         found = find_moves(self._evaluator)
         others = partial(unpinned_moves, self._evaluator)
         best = first = self._planner.of(found.moves, found.values, others)
@@ -127,7 +119,6 @@ class Alternatives:
                 yield [*found.moves], found.values
 
     def _achieved(self, plan: WavePlan) -> Values:
-        """The values of the moves that are in waves."""
         hard, soft = plan.excess
         return {"hardExcess": hard, "softExcess": soft, "moves": len(plan.moves), "disruption": plan.weight}
 
@@ -166,10 +157,12 @@ class EvictionsFirst:
     def _beginning_with(self, first: Sequence[Landing]) -> WavePlan:
         """A plan that begins with some evictions, or nothing if it does not hold."""
         task, kinds = self._after(first), self.task.protections.kinds
-        rest = Alternatives(task).plan().best if task.trial.ledger.broken(kinds) else task.nothing
+        nothing, rest = (WavePlan.nothing(one.trial, kinds) for one in (self.task, task))
+        if task.trial.ledger.broken(kinds):
+            rest = Alternatives(task).plan().best
         waves = [*([landing] for landing in first), *rest.waves]
         if first_failure(self.task.trial, waves, soft=SOFT in kinds) is not None:
-            return self.task.nothing
+            return nothing
         weight = rest.weight + sum(int(task.rules.weights[landing.move.pod]) for landing in first)
         return replace(rest, waves=waves, weight=weight)
 

@@ -128,7 +128,6 @@ def before_and_after(
 
 
 def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: Balance) -> dict[str, int]:
-    """The plan's value in every stage of the objective."""
     pods = [landing.move.pod for wave in waves for landing in wave]
     return {
         "hardExcess": after.hard_excess,

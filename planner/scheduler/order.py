@@ -15,11 +15,11 @@ import numpy as np
 
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.nodes import Codes, Ints
-from planner.problem.problem import Problem
 from planner.problem.sequences import rank_among_equals
 from planner.problem.templates import Template
 from planner.proof.meter import Meter
 from planner.scheduler.framework import Framework
+from planner.scheduler.profiled_state import ProfiledState
 from planner.state.state import State
 
 #: A pod of a template comes to a node.
@@ -31,10 +31,9 @@ Placement = Mapping[Step, int]
 class Orderer:
     """Finds admissible orders on a state, which it leaves as it found it."""
 
-    def __init__(self, problem: Problem, state: State, frameworks: Mapping[str, Framework]) -> None:
-        self._problem = problem
-        self._state = state
-        self._frameworks = frameworks
+    def __init__(self, profiled: ProfiledState) -> None:
+        self._profiled = profiled
+        self._problem, self._state = profiled.problem, profiled.state
 
     def follow(self, phases: Iterable[Placement], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
         """The steps of a placement in an admissible order, as far as keeping domains level leads.
@@ -124,7 +123,7 @@ class Orderer:
         return framework.best(plan, feasible) if feasible.count else None
 
     def _framework(self, template: Template) -> Framework:
-        return self._frameworks[template.pod.spec.scheduler_name]
+        return self._profiled.framework(template.index)
 
 
 class _Queue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from planner.scheduler.profile import profiles_of, unmodelled
 from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 from planner.simulation.rollout import rollout
 from planner.simulation.rollout.replaced import taken_apart
-from planner.simulation.tried_again import tried_again
 
 #: Told how many pods are decided, of how many.
 Progress = Callable[[int, int], None]
@@ -74,7 +73,7 @@ def simulate(
             *remarks(problem),
             *_drawn(scheduler, seed, preemption),
             *notes_of(contradicted),
-            *tried_again(scheduler, left),
+            *_tried_again(scheduler, left),
         ),
         verbose=verbose,
     )
@@ -138,3 +137,49 @@ def remarks(problem: Problem) -> Iterator[str]:
     for name, pods in sorted(others.items()):
         asking = "1 pending pod asks" if pods == 1 else f"{pods} pending pods ask"
         yield f"{asking} for scheduler {name}, which has no profile here: left alone"
+
+
+def _tried_again(scheduler: Scheduler, left: Sequence[int]) -> Iterator[str]:
+    """A note about pods that get a node when they are tried again; the scheduler's state is used up.
+
+    kube-scheduler takes a pod that was refused up again when a pod comes or goes that its filters watch.
+    """
+    waiting = [pod for pod in left if scheduler.would_bind(pod) and _may_be_let_in(scheduler, pod)]
+    placed: set[int] = set()
+    #: By template, how many pods had been placed when one of it was refused: then others are refused, too.
+    refused: dict[int, int] = {}
+    before = -1
+    while before < len(placed):
+        before = len(placed)
+        for pod in waiting:
+            template = int(scheduler.problem.template_of[pod])
+            if pod in placed or refused.get(template) == len(placed):
+                continue
+            if scheduler.decide(pod).node is not None:
+                placed.add(pod)
+            else:
+                refused[template] = len(placed)
+    if not placed:
+        return
+    first = scheduler.problem.pods[next(pod for pod in waiting if pod in placed)].key
+    if len(placed) == 1:
+        which, gets, them = f"{first}, which stays pending at the first try,", "gets", "it"
+    else:
+        which, gets, them = (
+            f"{len(placed)} pods that stay pending at the first try",
+            "get",
+            f"them, {first} for one,",
+        )
+    yield (
+        f"{which} {gets} a node when kube-scheduler tries {them} again, "
+        "after pods that came later in the queue"
+    )
+
+
+def _may_be_let_in(scheduler: Scheduler, pod: int) -> bool:
+    """Whether pods that come to other nodes can help this one: they only take room from all the rest."""
+    plan = scheduler.plan_of(pod)
+    if plan.refusal is not None:
+        return False
+    watched = [plugin.watches(plan.template) for plugin in plan.changing]
+    return any(templates is None or templates for templates in watched)

@@ -38,7 +38,6 @@ class WaveRules:
 
     @property
     def evict_only(self) -> bool:
-        """Whether nothing may be pinned."""
         return not self.pin_policy
 
 
@@ -197,7 +196,8 @@ class Candidates:
             held = self._judged(wave, known, within)
             if any((found.nodes & ~known[found.move.pod].nodes).any() for found in held):
                 # The others were judged against a set of nodes that is too small.
-                known = known | {found.move.pod: _widened(found, known[found.move.pod]) for found in held}
+                wider = [(known[found.move.pod], found.nodes) for found in held]
+                known = known | {old.move.pod: replace(old, nodes=old.nodes | more) for old, more in wider}
                 wave = [found.move for found in held]
             elif held and self._can_leave([found.move for found in held]):
                 return held
@@ -289,11 +289,6 @@ class Candidates:
 
     def _matters(self, constraint: TrackedConstraint) -> bool:
         return constraint.hard or constraint.kind in self.rules.kinds
-
-
-def _widened(found: Landing, known: Landing) -> Landing:
-    """A known landing with the nodes of both landings."""
-    return replace(known, nodes=known.nodes | found.nodes)
 
 
 _RANK = {"filters": 0, "scores": 1, "pinned": 2}

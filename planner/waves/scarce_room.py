@@ -50,7 +50,6 @@ class LargestFirst:
         return self._size_of[move.pod]
 
     def key(self, move: Move) -> int:
-        """The sort key that puts the largest first."""
         return -self.size(move)
 
     def near(self, move: Move, node: int) -> Mask:
@@ -141,7 +140,6 @@ class ScarceRoom:
         self._in_domain = Within(self._near, self._open)
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
-        """Carry out a wave."""
         self._landed = self._candidates.landings.commit(wave)
         return self._landed
 

@@ -132,7 +132,6 @@ class WavePlan:
 
     @property
     def moves(self) -> list[Move]:
-        """All moves in the order of their waves."""
         return [landing.move for landing in self._landings]
 
     @property
@@ -291,7 +290,6 @@ class _Retries:
     _ranks: int = 0
 
     def hints(self) -> RetryHints:
-        """The hints for the next attempt."""
         last = self.number == effort.WAVE_PLANS
         reserved = {move.pod for move in self.moves} if last else self.tight | self.reserved
         return RetryHints(frozenset(reserved), frozenset(self.reserved), self._first)
@@ -309,7 +307,6 @@ class _Retries:
         return True
 
     def reserve(self, pods: set[int]) -> None:
-        """Reserve room for some pods."""
         self.reserved |= pods
         self.number += 1
 

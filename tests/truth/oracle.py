@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from models import Cluster
-from planner.audit.spread_counts import HardExcess
+from planner.moves.constraint_counts import ConstraintCounts, excesses, worse
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth.digits import Digits, whereabouts
@@ -48,8 +48,8 @@ class Oracle:
         self._waiting = {
             pod for pod in self._scheduler.queue if not self._problem.pods[pod].spec.scheduling_gates
         }
-        self._excess = HardExcess(self._problem, self._state)
-        self._before = self._excess.now()
+        self._hard = ConstraintCounts(self._problem, self._state).hard
+        self._before = excesses(self._hard)
         tiny = Digits(objects)
         kinds, _ = whereabouts(tiny)
         self._may_be_evicted_together = tiny.may_be_evicted_together
@@ -101,7 +101,7 @@ class Oracle:
 
     def _is_no_worse(self) -> bool:
         """Whether no hard spread constraint has more pods too many than at the start."""
-        return all(now <= before for now, before in zip(self._excess.now(), self._before, strict=True))
+        return not worse(self._before, self._hard)
 
     def _first_of_each(self, waiting: set[int]) -> Iterator[int]:
         """One waiting pod of each template: others are like it."""

@@ -20,6 +20,16 @@ from planner.problem.nodes import Codes, Ints
 Quotas = Mapping[tuple[int, int], int]
 
 
+def left_over(placement: Quotas, quotas: Quotas, cells: NodeGroups) -> dict[int, Counter[int]]:
+    """Per cell the pods of each template that have no place there yet."""
+    left: dict[int, Counter[int]] = defaultdict(Counter)
+    for (template, cell), pods in quotas.items():
+        left[cell][template] += pods
+    for (template, node), pods in placement.items():
+        left[int(cells.of[node])][template] -= pods
+    return {cell: wanted for cell, found in left.items() if (wanted := +found)}
+
+
 class Assignment:
     """Distributes quotas over the free room of a state, of which it keeps an account of its own."""
 

@@ -22,15 +22,10 @@ class Covers:
         self._numbers = list(pending.pods)
         self._running = pending.running_counts()
         room = pending.room(pending.wanted)
-        height = len(pending.problem.resources)
         none_running = np.zeros(pending.problem.nodes.size, np.int64)
         load = np.zeros_like(pending.state.used)
-        wants = []
-        for number in self._numbers:
-            wanted = np.zeros(height, np.int64)
-            for row, amount in pending.wants(number):
-                wanted[row] = amount
-            wants.append(wanted)
+        wants = pending.room_needed[self._numbers]
+        for number, wanted in zip(self._numbers, wants, strict=True):
             load += wanted[:, np.newaxis] * self._running.get(number, none_running)
         free = np.maximum(pending.problem.allocatable - pending.state.used, load)
         kinds = []

@@ -14,8 +14,6 @@ from planner.proof.meter import Meter
 
 
 class Neighbourhoods:
-    """Draws sets of nodes, and arranges each anew."""
-
     def __init__(self, pending: Pending, meter: Meter) -> None:
         self._pending = pending
         self._meter = meter

@@ -6,12 +6,12 @@ Slower than changing places, and more thorough: a few nodes at a time are solved
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from planner.batch.packing.assignment import Quotas
+from planner.batch.packing.assignment import Quotas, left_over
 from planner.batch.pending import Pending
 from planner.constraints import Filter
 from planner.problem.node_groups import NodeGroups
@@ -27,7 +27,7 @@ class Repack:
         self._pending = pending
         self._room = room
         self._meter = meter
-        self._members = cells.members()
+        self._cells = cells
         self._profiles = [
             (tuple(plugin for plugin in filters if self._is_local(plugin, carriers)), carriers)
             for filters, carriers in pending.profiles()
@@ -41,21 +41,13 @@ class Repack:
     def improve(self, placement: Counter[Step], quotas: Quotas) -> Counter[Step]:
         """The placement with as many more of the quotas in it as were found a place for."""
         found = Counter(placement)
-        for cell, wanted in self._left(placement, quotas).items():
-            for nodes in self._neighbourhoods(self._members[cell], wanted, found):
+        members = self._cells.members()
+        for cell, wanted in left_over(placement, quotas, self._cells).items():
+            for nodes in self._neighbourhoods(members[cell], wanted, found):
                 if self._meter.over():
                     return found
                 self._pack(nodes, wanted, found)
         return found
-
-    def _left(self, placement: Counter[Step], quotas: Quotas) -> dict[int, Counter[int]]:
-        """Per cell the pods of each template that have no place there yet."""
-        left: dict[int, Counter[int]] = defaultdict(Counter)
-        for (template, cell), pods in quotas.items():
-            there = sum(placement[template, node] for node in self._members[cell].tolist())
-            if pods > there:
-                left[cell][template] = pods - there
-        return left
 
     def _neighbourhoods(
         self, members: Codes, wanted: Counter[int], placement: Counter[Step]

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.batch.packing.assignment import Quotas
+from planner.batch.packing.assignment import Quotas, left_over
 from planner.batch.packing.tabu import Tabu
 from planner.batch.packing.vectors import Units
 from planner.batch.pending import Pending
@@ -31,7 +31,7 @@ class PackingRepair:
         self._pending = pending
         self._room = room
         self._meter = meter
-        self._members = cells.members()
+        self._cells = cells
 
     @cached_property
     def _capped(self) -> set[int]:
@@ -42,22 +42,13 @@ class PackingRepair:
         on: dict[int, Counter[int]] = defaultdict(Counter)
         for (template, node), pods in placement.items():
             on[node][template] += pods
-        for cell, wanted in self._left(on, quotas).items():
-            for nodes in _groups(self._members[cell], self._meter.effort.cells.repair_nodes):
+        members = self._cells.members()
+        for cell, wanted in left_over(placement, quotas, self._cells).items():
+            for nodes in _groups(members[cell], self._meter.effort.cells.repair_nodes):
                 if not wanted or self._meter.over():
                     break
                 self._squeeze(nodes, wanted, on)
         return Counter({(t, node): pods for node, there in on.items() for t, pods in there.items() if pods})
-
-    def _left(self, on: Mapping[int, Counter[int]], quotas: Quotas) -> dict[int, Counter[int]]:
-        """Per cell the pods of each template that have no place there yet."""
-        left: dict[int, Counter[int]] = defaultdict(Counter)
-        for (template, cell), pods in quotas.items():
-            left[cell][template] = pods
-        for cell, members in enumerate(self._members):
-            for node in members.tolist():
-                left[cell].subtract(on[node])
-        return {cell: +wanted for cell, wanted in left.items() if +wanted}
 
     def _squeeze(self, nodes: Codes, wanted: Counter[int], on: dict[int, Counter[int]]) -> None:
         """Bring as many of the wanted pods as possible to some nodes; those that came are wanted no more."""

@@ -60,7 +60,6 @@ class Tabu:
         return True
 
     def fits(self, pod: int, node: int) -> bool:
-        """Whether a node has room for a pod."""
         return bool((self._load[node] + self._v.wanted[pod] <= self._free[node]).all())
 
     def repair(self, iterations: int, meter: Meter) -> bool:

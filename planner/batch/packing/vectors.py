@@ -52,10 +52,7 @@ class Vectors(Units):
         self._pending = pending
         self._templates = list(pending.pods)
         state, problem = pending.state, pending.problem
-        amounts = np.zeros((len(self._templates), len(problem.resources)), np.float64)
-        for position, number in enumerate(self._templates):
-            for row, amount in pending.wants(number):
-                amounts[position, row] = amount
+        amounts = pending.room_needed[self._templates].astype(np.float64)
         rows = np.flatnonzero(amounts.any(axis=0))
         free = (problem.allocatable - state.used)[rows].T.astype(np.float64)
         self.closed = self._closed(amounts[:, rows], free)

@@ -63,7 +63,7 @@ class AlternativeNodes:
         if self._version != self._trial.state.version:
             self._roomy.clear()
             self._version = self._trial.state.version
-        key = self._trial.wanted[template].tobytes()
+        key = self._trial.room_needed[template].tobytes()
         found = self._roomy.get(key)
         if found is None:
             self._roomy[key] = found = self._trial.has_room(template, self._trial.free())
@@ -72,9 +72,9 @@ class AlternativeNodes:
     def gaps(self) -> tuple[Codes, Mask]:
         """The nodes that may have room for a pod of some template, and per template which of them have."""
         free = np.maximum(self._trial.free(), 0)
-        nodes = np.flatnonzero((free >= self._trial.wanted.min(axis=0)[:, np.newaxis]).all(axis=0))
-        fits: Mask = np.ones((len(self._trial.wanted), len(nodes)), np.bool_)
-        for row, amounts in enumerate(self._trial.wanted.T):
+        nodes = np.flatnonzero((free >= self._trial.room_needed.min(axis=0)[:, np.newaxis]).all(axis=0))
+        fits: Mask = np.ones((len(self._trial.room_needed), len(nodes)), np.bool_)
+        for row, amounts in enumerate(self._trial.room_needed.T):
             if amounts.any():
                 fits &= amounts[:, np.newaxis] <= free[row, nodes]
         return nodes, fits
@@ -240,7 +240,7 @@ class EjectionChains:
         nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
         nodes = nodes[(nodes != source) & (nodes != closed)]
         spare = self._trial.spare(template, self._trial.free()[:, nodes])
-        wants = self._trial.wanted[template]
+        wants = self._trial.room_needed[template]
         loose = (spare * effort.CHAIN_TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
         for node in nodes[np.lexsort((nodes, loose))][: effort.CHAIN_GAPS].tolist():
             move = Move(pod, source, node)

@@ -109,7 +109,6 @@ class Evaluator:
 
     @cached_property
     def size(self) -> ClusterSize:
-        """How large the cluster is."""
         nodes, pods = self.trial.problem.nodes.size, int(np.count_nonzero(self.movable.weights))
         if len(self.movable.templates) * nodes > effort.REGION_VARIABLES:
             return ClusterSize.LARGE
@@ -152,7 +151,6 @@ class Evaluator:
         return tuple(values[name] for name in self.stages)
 
     def limits(self, moves: Iterable[Move] = ()) -> EvictionLimits:
-        """The limits on evictions after some moves."""
         found = EvictionLimits(self)
         found.remember(moves)
         return found
@@ -172,7 +170,6 @@ class Evaluator:
         return floor
 
     def result(self, found: Found) -> FoundMoves:
-        """Moves with all that is known."""
         return FoundMoves(*found, self.stages, self._claims)
 
     def is_open(self, found: Found) -> bool:

@@ -35,7 +35,6 @@ class _Workload:
 
     @property
     def codes(self) -> Codes:
-        """The domain of every node."""
         return self.constraint.rule.column.codes
 
     def traffic(self) -> Iterator[tuple[int, Traffic, Traffic]]:
@@ -95,7 +94,7 @@ class Exchanges:
     def _kinds(self, workloads: Iterable[_Workload]) -> list[_Kind]:
         found: dict[tuple[str, bytes, bytes], _Kind] = {}
         for workload in workloads:
-            wants = self._trial.wanted[workload.template]
+            wants = self._trial.room_needed[workload.template]
             key = workload.constraint.rule.column.key, wants.tobytes(), workload.open_to.tobytes()
             found.setdefault(key, []).append(workload)
         return [*found.values()]
@@ -109,7 +108,7 @@ class Exchanges:
                 out[t, domain], into[t, domain] = outward, inward
             leaving.update((t, node) for node in self._nodes_left(workload, out))
         coming = dict(self._coming(kinds, leaving, into))
-        wants = self._trial.wanted[[kind[0].template for kind in kinds]]
+        wants = self._trial.room_needed[[kind[0].template for kind in kinds]]
         rows = np.flatnonzero(wants.any(axis=0))
         # A unit that divides all amounts.
         units = np.gcd.reduce(wants[:, rows], axis=0)

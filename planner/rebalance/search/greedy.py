@@ -48,13 +48,17 @@ class Greedy:
 
     def _better(self, constraint: TrackedConstraint) -> Sequence[Move]:
         """A move that brings a constraint nearer to its goal; it has been made."""
-        for domain in surplus_domains(constraint):
-            for pod in self.candidates(constraint, domain):
-                move = self._try(pod)
-                if move is not None:
-                    self.limits.remember((move,))
-                    return [move]
+        for pod in self.leaving(constraint):
+            move = self._try(pod)
+            if move is not None:
+                self.limits.remember((move,))
+                return [move]
         return []
+
+    def leaving(self, constraint: TrackedConstraint) -> Iterator[int]:
+        """Pods that may leave the domains with too many now, those of the fullest first."""
+        for domain in surplus_domains(constraint):
+            yield from self.candidates(constraint, domain)
 
     def candidates(self, constraint: TrackedConstraint, domain: int) -> Sequence[int]:
         """Pods that may leave a domain: the cheapest first, then those whose own domains are fullest."""
@@ -180,20 +184,14 @@ class UnpinnedMoves:
     def _round(self, broken: Iterable[TrackedConstraint]) -> Iterator[Move]:
         """At most one move for each of some constraints."""
         for constraint in broken:
-            way = min(self._ways(constraint), default=None) if constraint.excess() else None
+            # The forced moves that bring it nearer to its goal.
+            ways = filter(None, map(self._way, self._greedy.leaving(constraint)))
+            way = min(ways, default=None) if constraint.excess() else None
             if way is not None:
                 move = Move(way.pod, int(self._trial.state.node_of[way.pod]), way.target)
                 self._trial.make(move)
                 self._greedy.limits.remember((move,))
                 yield move
-
-    def _ways(self, constraint: TrackedConstraint) -> Iterator[_Rank]:
-        """The forced moves that bring a constraint nearer to its goal, from domains with too many."""
-        for domain in surplus_domains(constraint):
-            for pod in self._greedy.candidates(constraint, domain):
-                way = self._way(pod)
-                if way is not None:
-                    yield way
 
     def _way(self, pod: int) -> _Rank | None:
         """The rank of evicting a pod; None unless all possible landings are equally good."""

@@ -174,7 +174,6 @@ class DrainRun:
 
     @property
     def size(self) -> int:
-        """How many pods are to go."""
         return len(self._moving)
 
     @property

@@ -68,7 +68,6 @@ class ControllerRun(ABC):
         """Pods, and how many seconds they have to be ready until they are available."""
 
     def ready(self, simulation: ClusterSimulation) -> int:
-        """How many of its pods are ready."""
         return int(np.count_nonzero(simulation.ready[self._numbers]))
 
     def nodes(self, simulation: ClusterSimulation) -> Ints:
@@ -133,7 +132,6 @@ class PodRun(ControllerRun, Controller):
 
     @property
     def controllers(self) -> Sequence[Controller]:
-        """Itself."""
         return (self,)
 
     @property
@@ -161,3 +159,18 @@ class PodRun(ControllerRun, Controller):
             yield ()
         if due:
             self.note(*self.sizes(simulation), self.ready(simulation))
+
+
+class RemovedRun(PodRun):
+    """A workload that was deleted: the garbage collector takes its pods."""
+
+    def due(self, simulation: ClusterSimulation) -> Due:
+        return Due(gone=[pod for pod in self.pods if simulation.alive[pod]])
+
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
+        """The pods that are left; there are no new ones."""
+        return sum(bool(simulation.alive[pod]) for pod in self.pods), 0
+
+    def completes(self, simulation: ClusterSimulation) -> bool:
+        """Whether none is left."""
+        return not any(simulation.alive[pod] for pod in self.pods)

@@ -7,9 +7,13 @@ one goes, as many as maxUnavailable allows, and pods that are not ready go at on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
+from models.controllers.daemons import node_meant
+from models.objects.pod import Pod
 from models.objects.share import pods_of_share
 from models.objects.workload import DaemonSet
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -145,3 +149,43 @@ def _outdated(
             continue
         most -= bool(simulation.available[old])
         yield node, old
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonPods:
+    """The pods at the beginning: for each node one of an old revision and one of the newest.
+
+    The others are too many: while a rollout with maxSurge goes on a node has both, else one of them.  Of more
+    the controller keeps the oldest.
+    """
+
+    old: Mapping[str, Pod]
+    current: Mapping[str, Pod]
+    surplus: Sequence[Pod]
+
+    @classmethod
+    def of(cls, pods: Iterable[Pod], old_ones: Collection[str], *, surges: bool) -> DaemonPods:
+        """The pods; `old_ones` are keys of those of old revisions, and only with `surges` two may stay."""
+        old, current, surplus = dict[str, Pod](), dict[str, Pod](), list[Pod]()
+        for node, several in _by_node(pods).items():
+            for pod in several:
+                table = old if pod.key in old_ones else current
+                is_full = node in table if surges else node in old or node in current
+                if is_full:
+                    surplus.append(pod)
+                else:
+                    table[node] = pod
+        return cls(old, current, surplus)
+
+
+def _by_node(pods: Iterable[Pod]) -> Mapping[str, Sequence[Pod]]:
+    """The pods of each node, also of one that affinity alone names; bound ones first, then the oldest."""
+    found: dict[str, list[Pod]] = defaultdict(list)
+    for pod in sorted(pods, key=_place_in_line):
+        found[node_meant(pod) or ""].append(pod)
+    return found
+
+
+def _place_in_line(pod: Pod) -> tuple[bool, float, str]:
+    created = pod.metadata.creation_timestamp
+    return not pod.node_name, 0.0 if created is None else created.timestamp(), pod.name

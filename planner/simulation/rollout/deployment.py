@@ -65,7 +65,6 @@ class DeploymentRun(ControllerRun, Controller):
         return Margins.of(self.deployment.spec.strategy, self.deployment.spec.replicas)
 
     def scale(self, replicas: int) -> None:
-        """Ask for another number of replicas."""
         self.deployment = self.deployment.changed("spec", replicas=replicas)
 
     def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:

@@ -22,8 +22,6 @@ _MOST_ROUNDS = 10
 
 
 class JobRun(PodRun):
-    """The controller of one Job."""
-
     def __init__(self, owner: Job, replicas: Revision, succeeded: int, terminating: Sequence[int]) -> None:
         """`replicas` has the pods that run and those that may come; so many have succeeded before.
 
@@ -45,7 +43,6 @@ class JobRun(PodRun):
 
     @property
     def pods_end(self) -> bool:
-        """They run to their end."""
         return True
 
     @property

@@ -25,13 +25,11 @@ from models.objects.workload import (
     StatefulSet,
 )
 from planner.simulation.rollout.arithmetic import Margins
-from planner.simulation.rollout.controllers import ControllerRun
-from planner.simulation.rollout.daemon_pods import DaemonPods
-from planner.simulation.rollout.daemon_set import DaemonSetRun
+from planner.simulation.rollout.controllers import ControllerRun, RemovedRun
+from planner.simulation.rollout.daemon_set import DaemonPods, DaemonSetRun
 from planner.simulation.rollout.deployment import DeploymentRun
 from planner.simulation.rollout.job import JobRun
-from planner.simulation.rollout.plain import PlainRun, RemovedRun
-from planner.simulation.rollout.replica_set import PENDING, RUNNING, UNKNOWN, DeletionRank, Revision
+from planner.simulation.rollout.replica_set import PENDING, RUNNING, UNKNOWN, DeletionRank, PlainRun, Revision
 from planner.simulation.rollout.revisions import outdated
 from planner.simulation.rollout.slots import Slots, same_template
 from planner.simulation.rollout.stateful_set import StatefulSetRun

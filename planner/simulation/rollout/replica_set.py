@@ -17,7 +17,7 @@ from models.errors import InternalError
 from planner.problem.nodes import Ints
 from planner.simulation.rollout.arithmetic import Size
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
-from planner.simulation.rollout.controllers import Controller, Due
+from planner.simulation.rollout.controllers import Controller, Due, PodRun
 
 _NANOSECONDS = 1e9
 #: What a phase counts when pods are ranked: the lower goes first.
@@ -66,11 +66,9 @@ class Revision:
         return self._numbers[simulation.alive[self._numbers]]
 
     def count_available(self, simulation: ClusterSimulation) -> int:
-        """How many pods are available."""
         return int(np.count_nonzero(simulation.available[self._numbers]))
 
     def count_ready(self, simulation: ClusterSimulation) -> int:
-        """How many pods are ready."""
         return int(np.count_nonzero(simulation.ready[self._numbers]))
 
     def size(self, simulation: ClusterSimulation) -> Size:
@@ -147,7 +145,6 @@ class ReplicaSetController(Controller):
 
     @property
     def watched(self) -> Iterable[int]:
-        """Its pods."""
         return self._replicas.slots
 
     def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
@@ -158,3 +155,30 @@ class ReplicaSetController(Controller):
         if seen != self._replicas.available:
             self._replicas.available = seen
             yield self._above
+
+
+class PlainRun(PodRun):
+    """A ReplicaSet or ReplicationController of its own: pods keep their template."""
+
+    def __init__(self, replicas: Revision) -> None:
+        super().__init__(replicas.slots, min_ready_seconds=replicas.min_ready)
+        self.replicas = replicas
+
+    def due(self, simulation: ClusterSimulation) -> Due:
+        """The pods that lack, or those that are too many."""
+        return self.replicas.due(simulation, ())
+
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
+        """No old revision, and the pods that it is asked for."""
+        return 0, self.replicas.replicas
+
+    def scale(self, replicas: int) -> None:
+        self.replicas.replicas = replicas
+
+    def completes(self, simulation: ClusterSimulation) -> bool:
+        """Whether all pods wanted are there and available."""
+        return (
+            len(self.replicas.live(simulation))
+            == self.replicas.replicas
+            == self.replicas.count_available(simulation)
+        )

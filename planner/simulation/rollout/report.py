@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from statistics import median_low
 
@@ -25,7 +25,8 @@ from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
 from planner.state.state import State
 
-Domains = Mapping[str, Mapping[str, int]]
+#: For every key of a workload's constraints the pods of every domain.
+Domains = tuple[tuple[tuple[str, int], ...], ...]
 
 
 def workload_reports(
@@ -104,16 +105,22 @@ def _not_ready(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[Po
 
 
 def _ends(problem: Problem, owner: Rolling, draws: Sequence[Ended], place: int) -> Iterator[RolloutEnd]:
-    """Every distinct end, the most frequent first."""
-    keys = keys_of(owner)
-    ends: Counter[tuple[bool, tuple[tuple[tuple[str, int], ...], ...]]] = Counter()
-    lines: defaultdict[object, Counter[str]] = defaultdict(Counter)
+    """Every distinct end of the draws with what was said there."""
+    found = []
     for draw in draws:
         run, completes = draw.runs[place], draw.completes(place)
-        end = completes, tuple(by_domain(problem, draw.simulation, run, key) for key in keys)
-        ends[end] += 1
         line = "" if completes else message_of(draw.simulation, run)
-        lines[end].update([line] if line else [])
+        found.append((completes, spread_of(problem, draw.simulation, run, owner), line))
+    return ends_of(owner, found)
+
+
+def ends_of(owner: Rolling, found: Iterable[tuple[bool, Domains, str]]) -> Iterator[RolloutEnd]:
+    """Every distinct end, the most frequent first: whether it is complete, the domains, and lines."""
+    keys, ends = keys_of(owner), Counter[tuple[bool, Domains]]()
+    lines: defaultdict[object, Counter[str]] = defaultdict(Counter)
+    for completes, domains, line in found:
+        ends[completes, domains] += 1
+        lines[completes, domains].update([line] if line else [])
     for (completes, domains), runs in ends.most_common():
         named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
         told = dict(lines[completes, domains].most_common())
@@ -127,14 +134,15 @@ def keys_of(owner: Rolling) -> list[str]:
     return list(dict.fromkeys(asked)) or [ZONE]
 
 
-def by_domain(
-    problem: Problem, simulation: ClusterSimulation, run: ControllerRun, key: str
-) -> tuple[tuple[str, int], ...]:
-    column = problem.nodes.column(key)
+def spread_of(problem: Problem, simulation: ClusterSimulation, run: ControllerRun, owner: Rolling) -> Domains:
+    """The pods of a workload by domain, for every key of its constraints."""
     nodes = run.nodes(simulation)
-    codes = column.codes[nodes[nodes >= 0]]
-    counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
-    return tuple(zip(column.values, counts.tolist(), strict=True))
+    found = []
+    for column in map(problem.nodes.column, keys_of(owner)):
+        codes = column.codes[nodes[nodes >= 0]]
+        counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
+        found.append(tuple(zip(column.values, counts.tolist(), strict=True)))
+    return tuple(found)
 
 
 def counts_at(problem: Problem, state: State, pods: Sequence[int] | None = None) -> list[SpreadCounts]:

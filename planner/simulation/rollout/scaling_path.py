@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -20,18 +19,17 @@ from models.errors import InputError, NoAnswer
 from models.objects.custom_workload import is_custom
 from models.objects.workload import Job
 from models.snapshot import Snapshot
-from planner.documents.rollout import RolloutEnd, ScalingPath, ScalingStep, Trajectory
+from planner.documents.rollout import ScalingPath, ScalingStep, Trajectory
 from planner.proof.clock import report_best, taken_until_stop
 from planner.simulation.rollout.draw import begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared, prepare
-from planner.simulation.rollout.report import by_domain, counts_at, keys_of, message_of
+from planner.simulation.rollout.report import Domains, counts_at, ends_of, message_of, spread_of
 from planner.whatif.scaling import scalable
 
 #: Seconds between two numbers, from and to, drawn evenly over their logarithms.
 _MINUTE, _HALF_A_DAY = 60.0, 43_200.0
 NO_RUN = "stopped before the first run had ended"
-Domains = tuple[tuple[tuple[str, int], ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ def _played(
             simulation = draw.simulation
             counts = counts_at(prepared.problem, simulation.scheduler.state, run.pods)
             excess = sum(sum(item.surplus.values()) for item in counts if item.hard)
-            domains = tuple(by_domain(prepared.problem, simulation, run, key) for key in keys_of(owner))
+            domains = spread_of(prepared.problem, simulation, run, owner)
             completes = at_rest and run.completes(simulation)
             found[place].append(_RestingPoint(completes, message_of(simulation, run), excess, domains))
         draw.simulation.now += math.exp(chance.uniform(math.log(_MINUTE), math.log(_HALF_A_DAY)))
@@ -143,13 +141,5 @@ def _steps(
             message="" if stopped is None else stopped.message,
             lopsided=sum(rest.excess > 0 for rest in rests),
             excess=max(rest.excess for rest in rests),
-            ends=tuple(_ends(owner, rests)),
+            ends=tuple(ends_of(owner, ((rest.completes, rest.domains, "") for rest in rests))),
         )
-
-
-def _ends(owner: Rolling, rests: Sequence[_RestingPoint]) -> Iterator[RolloutEnd]:
-    """Every distinct spread, the most frequent first."""
-    keys = keys_of(owner)
-    for (completes, domains), runs in Counter((r.completes, r.domains) for r in rests).most_common():
-        named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
-        yield RolloutEnd(runs=runs, completes=completes, domains=named)

@@ -16,8 +16,6 @@ from planner.simulation.rollout.controllers import Due, PodRun
 
 
 class StatefulSetRun(PodRun):
-    """The controller of one StatefulSet."""
-
     def __init__(
         self,
         owner: StatefulSet,
@@ -57,7 +55,6 @@ class StatefulSetRun(PodRun):
         return 1 if share is None else max(1, pods_of_share(share, replicas, round_up=False))
 
     def scale(self, replicas: int) -> None:
-        """Ask for another number of replicas."""
         self.owner = self.owner.changed("spec", replicas=replicas)
 
     def completes(self, simulation: ClusterSimulation) -> bool:

@@ -89,7 +89,6 @@ class _Target:
 
     @property
     def live(self) -> int:
-        """How many replicas there are."""
         return sum(len(found.pods) for found in self.replicas)
 
     @property

@@ -114,7 +114,7 @@ def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
     """Name, value, bound and proof of every stage of the plan that the cells lead to."""
     pending, clock = Pending(Problem(found)), Meter.of(30.0)
     best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
-    Coarse(pending, Orderer(pending.problem, pending.state, pending.frameworks), clock).run(best)
+    Coarse(pending, Orderer(pending), clock).run(best)
     return [
         (stage.name, stage.value, stage.bound.value, stage.proved)
         for stage in best.stages()

@@ -12,7 +12,7 @@ import pytest
 from models import Cluster
 from planner import solve
 from planner.batch.every_sequence import EverySequence
-from planner.batch.hard_excess_limit import HardExcessLimit
+from planner.batch.move_incumbent import HardExcessLimit
 from planner.batch.pending import Pending
 from planner.batch.positions import Positions
 from planner.documents.plan import MOVES, PlacementPlan

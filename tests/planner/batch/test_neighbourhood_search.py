@@ -26,7 +26,7 @@ def _improved(found: Cluster, *steps: tuple[str, str]) -> list[tuple[str, str]]:
     known: list[Step] = [(template_of[pod], problem.nodes.index[place]) for pod, place in steps]
     best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
     best.offer(known)
-    orderer = Orderer(problem, pending.state, pending.frameworks)
+    orderer = Orderer(pending)
     NeighbourhoodSearch(pending, orderer, Meter.of(10.0)).improve(known, best)
     waiting = {number: list(pods) for number, pods in pending.pods.items()}
     named = [(problem.pods[waiting[number].pop()].name, place) for number, place in best.steps or ()]
@@ -80,7 +80,7 @@ def test_what_has_no_order_is_no_plan() -> None:
     best = Incumbent(pending, (), None)
     best.offer(known)
     best.learn(Proof({"podsPlaced/0": 3}, {"podsPlaced/0": 3}, "a model"))
-    orderer = _Forgetful(pending.problem, pending.state, pending.frameworks)
+    orderer = _Forgetful(pending)
     NeighbourhoodSearch(pending, orderer, Meter.of(10.0)).improve(known, best)
     assert len(best.steps or ()) == len(pods) - 1
 
@@ -116,7 +116,7 @@ def test_what_is_offered_is_admissible_and_no_worse_than_what_is_known(number: i
     best = Incumbent(pending, goals, None)
     best.offer(known)
     before = [stage.value for stage in best.stages()]
-    orderer = Orderer(pending.problem, pending.state, pending.frameworks)
+    orderer = Orderer(pending)
     NeighbourhoodSearch(pending, orderer, Meter.of(1.0)).improve(known, best)
     pods, too_many, *_ = [stage.value for stage in best.stages()]
     assert (pods, -too_many) >= (before[0], -before[1])

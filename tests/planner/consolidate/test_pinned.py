@@ -114,8 +114,8 @@ def test_a_layout_is_carried_out_when_the_time_is_over() -> None:
     counts = SiteCounts.of(2, present.templates, np.ones_like(present.nodes), present.numbers)
     removed[0] = True
     over = Meter(0, Clock(0))
-    emptying = Emptying(setting.trial, setting.movable, before, over, setting.limit, pins=True)
+    emptying = Emptying(setting, over, pins=True)
     with old_left_alone():
-        emptied = emptying.of(Layout(counts, removed), setting.removable.cost)
+        emptied = emptying.of(Layout(counts, removed))
     assert emptied.removed.tolist() == [True, False]
     assert emptied.moves == 1

@@ -61,7 +61,7 @@ def test_a_pin_admits_what_was_predicted_or_is_refused() -> None:
         sure, levels = trial.problem.nodes.none, coupled.counts_on_nodes()
         for pin in pins(draw, trial):
             held = coupled.restriction(pin, levels, sure, pin)
-            leaving = LeavingPod(template, int(coupled.cell_of[source]), int(coupled.cell_of[source]), held)
+            leaving = LeavingPod(template, int(coupled.cell_of[source]), held)
             options = coupled.options(coupled.seen(coupled.counts_on_nodes()), leaving)
             said = pin & coupled.nodes_at(options, levels, sure)
             real = trial.open_pinned(template, pin)
@@ -91,6 +91,6 @@ def test_a_zone_without_empty_nodes_is_no_pin_for_a_pod_that_sees_an_empty_one(o
     pin = trial.problem.nodes.column("zone").one_of(["a"])
     held = coupled.restriction(pin, coupled.counts_on_nodes(), trial.problem.nodes.none, pin)
     cell = int(coupled.cell_of[source])
-    options = coupled.options(coupled.seen(coupled.counts_on_nodes()), LeavingPod(0, cell, cell, held))
+    options = coupled.options(coupled.seen(coupled.counts_on_nodes()), LeavingPod(0, cell, held))
     assert trial.open_pinned(0, pin).tolist() == [True, True, False, False]
     assert bool(options) == bool(others)

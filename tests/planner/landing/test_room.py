@@ -61,7 +61,7 @@ def test_room_for_certain_is_there_in_every_way() -> None:
         shutting = draw.sample(range(len(sizes)), draw.randint(0, len(sizes)))
         coupled_moves = [room.uncertain_pods[n] for n in shutting if set(allowed[n]) & set(good)]
         every_node, move = trial.problem.nodes.every, Move(len(sizes), 0, 0)
-        need = Replacement(move, template, every_node, every_node, free, (), room_alone=True)
+        need = Replacement(move, template, every_node, every_node, free, room_alone=True)
         if room.has_places(need, np.array(good, np.intp), np.ones(len(good), np.int64), coupled_moves):
             said += 1
             for way in ways:
