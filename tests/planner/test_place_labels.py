@@ -3,8 +3,8 @@
 import pytest
 
 from models.cluster import Cluster
-from planner import rebalance, solve
-from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, scaled, spread
+from planner import rebalance, scale_down, solve
+from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, replica, scaled, selector, spread
 
 BY_PLACE = spread(HOST) | {"labelSelector": {"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}}
 NODES = [node("n0", "x", pods=9), node("n1", "y", pods=1)]
@@ -39,3 +39,15 @@ def test_moves_are_not_called_the_fewest() -> None:
     placed = [replica(owner, f"r{n}", "n0", labels={ZONE: "x"}) for n in range(3)]
     plan = rebalance(cluster(*NODES, owner, *placed))
     assert not any(stage.proved for stage in plan.objective if stage.name == "moves" and stage.value)
+
+
+def test_replicas_count_where_their_nodes_labels_say_so() -> None:
+    """What counts pods of zone x counts none of zone y: these never went, and that was called best."""
+    in_x = spread(HOST, 5, selects=selector("w", **{ZONE: "x"}))
+    owner = scaled("ReplicaSet", "w", 5, spread=[in_x, spread(app="w", when=SOFT)])
+    places = {"n0": "x", "n1": "x", "n2": "y", "n3": "y", "n4": "y"}
+    nodes = [node(name, zone) for name, zone in places.items()]
+    placed = [replica(owner, f"on-{name}", name, labels={ZONE: zone}) for name, zone in places.items()]
+    found = scale_down(cluster(*nodes, owner, *placed), {"ReplicaSet/w": 4})
+    assert found.status == "Optimal"
+    assert found.best.soft_excess == 0
