@@ -51,3 +51,10 @@ def test_replicas_count_where_their_nodes_labels_say_so() -> None:
     found = scale_down(cluster(*nodes, owner, *placed), {"ReplicaSet/w": 4})
     assert found.status == "Optimal"
     assert found.best.soft_excess == 0
+
+
+def test_pods_that_count_in_one_zone_alone_may_be_shared_out_evenly() -> None:
+    """In zone y the pod does not count; that one pod is uneven on any of two nodes was called proved."""
+    in_x = spread(HOST, when=SOFT, selects=selector("w", **{ZONE: "x"}))
+    plan = solve(cluster(*NODES, pod("p", app="w", spread=[in_x])))
+    assert [stage.value for stage in plan.objective if stage.name == "softSpreadSkew"] == [0]

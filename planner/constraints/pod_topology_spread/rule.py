@@ -106,7 +106,9 @@ class Rule:
         """
         sums = self.counts.sums()[self.counts.domains]
         members = [number for number in self.tally.members if number in coming]
-        if not sums.size or any((places[number] & ~self.counts.eligible).any() for number in members):
+        if any((places[number] & ~self.counts.eligible).any() for number in members):
+            return False
+        if not sums.size or not self.counts_alike_everywhere:
             return False
         return (int(sums.sum()) + sum(coming[number] for number in members)) % len(sums) > 0
 
