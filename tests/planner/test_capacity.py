@@ -12,9 +12,9 @@ import pytest
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
-from planner import InputError, capacity
+from planner import InputError, capacity, simulate
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
-from planner.whatif import remove_nodes
+from planner.whatif import remove_nodes, scale
 from tests import seeds
 from tests.builders import (
     HOST,
@@ -335,6 +335,22 @@ def test_room_made_by_pods_that_come_before_is_room_for_the_best() -> None:
     )
     (row,) = capacity(found, best=True).workloads
     assert (row.more, row.best, row.bound) == (5, 7, 7)
+
+
+def test_nodes_on_which_a_constraint_counts_nothing_are_no_part_of_its_domains() -> None:
+    """What went wrong: replicas that come where none are counted, as a profile lets them, were left out."""
+    honours = spread(ZONE, app="web", nodeTaintsPolicy="Honor")
+    off = {"filter": {"disabled": [{"name": "TaintToleration"}]}}
+    nodes = [node("a1", "a"), node("a2", "a", taints=["gpu:NoSchedule"]), node("b1", "b", cpu="3")]
+    found = cluster(*nodes, web(0, cpu="50m", spread=[honours]), scheduler(profile(plugins=off)))
+    (row,) = capacity(found).workloads
+    assert row.more == _simulated(found, 300)
+
+
+def _simulated(found: Cluster, replicas: int) -> int:
+    """How many of so many replicas of web kube-scheduler places."""
+    decisions = simulate(scale(found, "Deployment/web", replicas), preemption=False).decisions
+    return sum(decision.node is not None for decision in decisions)
 
 
 def test_what_has_no_number_of_replicas_is_an_error() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from models.cluster import Cluster
-from planner import rebalance, scale_down, solve
+from planner import capacity, rebalance, scale_down, simulate, solve
+from planner.whatif import scale
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, replica, scaled, selector, spread
 
 BY_PLACE = spread(HOST) | {"labelSelector": {"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}}
@@ -58,3 +59,13 @@ def test_pods_that_count_in_one_zone_alone_may_be_shared_out_evenly() -> None:
     in_x = spread(HOST, when=SOFT, selects=selector("w", **{ZONE: "x"}))
     plan = solve(cluster(*NODES, pod("p", app="w", spread=[in_x])))
     assert [stage.value for stage in plan.objective if stage.name == "softSpreadSkew"] == [0]
+
+
+def test_replicas_are_counted_in_bulk_where_all_of_them_count_alone() -> None:
+    """In zone y any number fits, in zone x two on each node: what went wrong, x was filled as y was."""
+    in_x = spread(HOST, selects=selector("w", **{ZONE: "x"}))
+    nodes = [node("n0", "x"), node("n1", "x"), node("n2", "y")]
+    found = cluster(*nodes, scaled("ReplicaSet", "w", 0, cpu="50m", spread=[in_x]))
+    (row,) = capacity(found).workloads
+    decisions = simulate(scale(found, "ReplicaSet/w", 200)).decisions
+    assert row.more == sum(decision.node is not None for decision in decisions) == 84
