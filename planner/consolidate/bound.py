@@ -28,6 +28,9 @@ from planner.scheduler.framework import filters_by_profile
 if TYPE_CHECKING:
     from planner.cpsat.keeping import KeepModel
 
+#: Shares of numbers below 2^64 that differ, differ by more than one part of 2^128.
+_EXACT = 128
+
 
 @dataclass(frozen=True, slots=True)
 class CostBound:
@@ -98,8 +101,10 @@ def room_bound(task: SearchTask) -> int:
 
 def _least_price(room: Ints, prices: Ints, need: int) -> int:
     """The price of so much room, a part of a node at a part of its price; costs are whole, so rounded up."""
-    order = np.argsort(prices / np.maximum(room, 1), kind="stable")
-    order = order[room[order] > 0]
+    # As floats shares could be equal that are not, and the order not that of the least price.
+    shares = zip(prices.tolist(), room.tolist(), strict=True)
+    exact = [(price << _EXACT) // free if free > 0 else -1 for price, free in shares]
+    order = np.array(sorted(np.flatnonzero(room > 0).tolist(), key=exact.__getitem__), np.intp)
     reached = room[order].cumsum()
     whole = int(np.searchsorted(reached, need, side="right"))
     cost = int(prices[order[:whole]].sum())
