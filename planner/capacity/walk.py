@@ -86,7 +86,8 @@ def _counted(
         # Pods that came before have taken room, and may have made some by evicting others.
         known = count(scheduler, copies, _most(scheduler, pod))
         if known is not None:
-            found[name] = Found(known.more, known.message, known.limited_by, known.most, {**decided})
+            most = None if scheduler.leaves_open(pod) else known.most
+            found[name] = Found(known.more, known.message, known.limited_by, most, {**decided})
     return found
 
 
@@ -153,12 +154,14 @@ def _first_left(scaled: Cluster, known: Iterable[str], asked: Asked, more: int) 
     scheduler = Scheduler(problem)
     scheduler.restore_nominations(scheduler.queue)
     decided: dict[str, str | None] = {}
-    placed, most = 0, 0
+    placed = 0
+    most: int | None = 0
     before: dict[str, str | None] | None = None
     for pod in scheduler.queue:
         new = problem.pods[pod].key not in old
         if new and before is None:
-            before, most = {**decided}, max(_most(scheduler, pod), more)
+            before = {**decided}
+            most = None if scheduler.leaves_open(pod) else max(_most(scheduler, pod), more)
         decision = scheduler.take(pod)
         if new and (decision.node is None or decision.victims):
             number = _replicas_before(scaled, asked, problem.pods[pod].name, placed)

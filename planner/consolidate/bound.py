@@ -18,6 +18,7 @@ from planner.consolidate.layout import SearchTask
 from planner.consolidate.regions import cells
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
+from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Ints
@@ -185,11 +186,13 @@ def _not_kept(kinds: NodeGroups, found: KeptSolution, load: NDArray[np.float64])
     return order
 
 
-def is_modelled(trial: TrialCluster) -> bool:
+def is_modelled(trial: TrialCluster, movable: Movable) -> bool:
     """Whether the models allow everything that a plan may do, so that their bounds speak of all plans.
 
     Pods may stay where they are, whatever rules are broken there.  The models know neither that a cordon
-    takes nodes out of the domains of a constraint that honours taints, nor labels that pods get from nodes.
+    takes nodes out of the domains of a constraint that honours taints, nor labels that pods get from nodes,
+    nor what the snapshot leaves open, such as devices.
     """
     honoured = (one.rule.constraint.node_taints_policy == "Honor" for one in trial.ledger.hard)
-    return not (trial.problem.labels_follow_nodes or any(honoured))
+    undecided = map(trial.leaves_open, movable.templates)
+    return not (trial.problem.labels_follow_nodes or any(honoured) or any(undecided))

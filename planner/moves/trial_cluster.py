@@ -114,6 +114,10 @@ class TrialCluster:
             mask = mask if never is None else mask & ~never
         return mask
 
+    def leaves_open(self, template: int) -> bool:
+        """Whether there is a node of which the snapshot does not tell whether it may accept the template."""
+        return self.framework(template).leaves_open(self.problem.templates[template])
+
     def accepts(self, template: int, node: int) -> bool:
         """Whether all filters accept one more pod of a template on a node now."""
         return self.framework(template).fits(self.plan(template), node)
