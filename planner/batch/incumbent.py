@@ -61,8 +61,9 @@ class Incumbent:
 
     def _placeable(self) -> tuple[int, ...]:
         """Per priority, the pods that some node could take at all."""
-        wanted, static = self._pending.wanted, self._pending.static
-        return self._pending.of_priorities({t: pods for t, pods in wanted.items() if static[t].any()})
+        wanted, static, undecided = self._pending.wanted, self._pending.static, self._pending.undecided
+        could = {t: pods for t, pods in wanted.items() if t in undecided or static[t].any()}
+        return self._pending.of_priorities(could)
 
     def offer(self, steps: Sequence[Step]) -> None:
         """Keep a plan if it is better than the best so far."""
@@ -112,7 +113,7 @@ class Incumbent:
     def learn(self, proof: Proof) -> None:
         """Take note of what a model proved; none knows of labels that pods get from their nodes."""
         if not self._pending.problem.labels_follow_nodes:
-            self._claims += proof.claims()
+            self._claims += (claim.assuming(self._pending.assumes) for claim in proof.claims())
         self.tell()
 
     def tell(self) -> None:

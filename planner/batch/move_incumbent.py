@@ -150,7 +150,7 @@ class MoveIncumbent:
     def _claims(self, names: Sequence[str]) -> list[Claim]:
         """What is known of every stage; each bound presumes that those before it are reached."""
         anyhow = self._pending.evictions_only_help()
-        first = frozenset() if anyhow else frozenset({Assumption.EVICTIONS_FIRST})
+        first = self._pending.assumes.union(() if anyhow else {Assumption.EVICTIONS_FIRST})
         # No model knows of labels that pods get from their nodes.
         follow = self._pending.problem.labels_follow_nodes
         given: dict[str, int] = {}

@@ -22,6 +22,7 @@ from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.problem.volume_claims import Claims
+from planner.proof.bounds import Assumption
 from planner.scheduler.framework import Framework, filters_by_profile
 from planner.scheduler.order import Placement, Step
 from planner.scheduler.profile import make_filters, profiles_of, switched_off
@@ -127,6 +128,16 @@ class Pending(ProfiledState):
     def static(self) -> Mapping[int, Mask]:
         """For every template the nodes that no static rule refuses, whatever the state."""
         return {number: self.plan(number).static for number in self.pods}
+
+    @cached_property
+    def undecided(self) -> frozenset[int]:
+        """The templates of which the snapshot does not tell for some node whether it accepts a pod."""
+        return frozenset(number for number in self.pods if self.leaves_open(number))
+
+    @property
+    def assumes(self) -> frozenset[Assumption]:
+        """What bounds take for granted that know no more than the filters do."""
+        return frozenset({Assumption.NOTHING_UNDECIDED} if self.undecided else ())
 
     def only_room_decides(self) -> bool:
         """Whether nothing but free resources keeps pods from the nodes that static rules leave them."""

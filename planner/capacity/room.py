@@ -26,16 +26,16 @@ def at_most(plan: Plan) -> int:
 
 def order_matters(plan: Plan) -> bool:
     """Whether it may matter in which order the replicas come, and to which node of a domain."""
-    return not _only_room_and_spread(plan) or len(_room_and_rules(plan)[1]) > 1
+    found = _room_and_rules(plan)
+    return found is None or len(found[1]) > 1
 
 
 def in_any_order(plan: Plan) -> Ints | None:
     """By node, how many fit, within a domain on any node of it; None where the order may matter."""
-    if not _only_room_and_spread(plan):
+    found = _room_and_rules(plan)
+    if found is None or len(found[1]) > 1:
         return None
-    room, rules = _room_and_rules(plan)
-    if len(rules) > 1:
-        return None
+    room, rules = found
     return _spread(rules[0], plan, room) if rules else room
 
 
@@ -45,17 +45,31 @@ def _only_room_and_spread(plan: Plan) -> bool:
     )
 
 
-def _room_and_rules(plan: Plan) -> tuple[Ints, list[Rule]]:
-    """How many every node takes, and the constraints that say more than that."""
+def _room_and_rules(plan: Plan) -> tuple[Ints, list[Rule]] | None:
+    """How many every node takes, and the constraints that say more than that; None where others decide, too.
+
+    Or where a constraint counts a replica on some of the nodes alone.
+    """
+    if not _only_room_and_spread(plan):
+        return None
     room, rules = _by_node(plan), list[Rule]()
     spread = (plugin for plugin in plan.changing if isinstance(plugin, PodTopologySpread))
     for rule in (rule for plugin in spread for rule in plugin.hard(plan.template)):
+        if not _counts_alike(rule, plan, room):
+            return None
         limit = _fixed_limit(rule, plan, room)
         if limit is None:
             rules.append(rule)
         else:
             room = np.minimum(room, limit)
     return room, rules
+
+
+def _counts_alike(rule: Rule, plan: Plan, room: Ints) -> bool:
+    """Whether a constraint counts a replica on every node that has room for one, or on none."""
+    uncounted = (room > 0) & rule.column.present & ~rule.counts.eligible
+    counted = rule.counts_alike_everywhere and not uncounted.any()
+    return counted or plan.template.index not in rule.tally.members
 
 
 def _fixed_limit(rule: Rule, plan: Plan, room: Ints) -> Ints | None:
@@ -68,9 +82,8 @@ def _fixed_limit(rule: Rule, plan: Plan, room: Ints) -> Ints | None:
     single = np.count_nonzero(codes >= 0) == len(rule.column.values)
     if not single or plan.template.index not in rule.tally.members:
         return None
-    uncounted = (room > 0) & (codes >= 0) & ~counts.eligible
     emptiest = counts.eligible & (here == rule.minimum())
-    if uncounted.any() or not (rule.few_domains or (emptiest & (room == 0)).any()):
+    if not (rule.few_domains or (emptiest & (room == 0)).any()):
         return None
     return np.where(codes >= 0, np.maximum(rule.allowed() - here, 0), 0)
 

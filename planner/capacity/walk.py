@@ -25,11 +25,10 @@ _NO_REASON: tuple[str, tuple[str, ...]] = ("", ())
 
 
 class _ToCount(NamedTuple):
-    """A workload to count: the pods that stand for its replicas, and how many of them can fit at most."""
+    """A workload to count, and the pods that stand for its replicas."""
 
     name: str
     copies: Sequence[int]
-    most: int
 
 
 def walked(
@@ -60,9 +59,8 @@ def _over_one_state(
     first = len(problem.pods)
     for extra, name in names.items():
         if extra in queued:
-            most = _most(before, extra)
-            needed[extra] = _needed(before, extra, most)
-            counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])], most)
+            needed[extra] = _needed(before, extra)
+            counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])])
             first += needed[extra]
     return _counted(Scheduler(problem.with_copies(needed)), before.queue, counting, stop_event)
 
@@ -84,10 +82,12 @@ def _counted(
         if is_stop_requested(stop_event):
             break
         report_best(f"{len(found)} of {len(counting)} workloads")
-        name, copies, most = counting[pod]
-        known = count(scheduler, copies, most)
+        name, copies = counting[pod]
+        # Pods that came before have taken room, and may have made some by evicting others.
+        known = count(scheduler, copies, _most(scheduler, pod))
         if known is not None:
-            found[name] = Found(known.more, known.message, known.limited_by, known.most, {**decided})
+            most = None if scheduler.leaves_open(pod) else known.most
+            found[name] = Found(known.more, known.message, known.limited_by, most, {**decided})
     return found
 
 
@@ -105,8 +105,9 @@ def _most(scheduler: Scheduler, pod: int) -> int:
     return min(at_most(scheduler.plan_of(pod)), MOST_NEW_PODS)
 
 
-def _needed(scheduler: Scheduler, pod: int, most: int) -> int:
+def _needed(scheduler: Scheduler, pod: int) -> int:
     """How many copies are placed one by one at most; the others are counted."""
+    most = _most(scheduler, pod)
     return most if order_matters(scheduler.plan_of(pod)) else min(most, REPLICAS_ONE_BY_ONE)
 
 
@@ -153,12 +154,14 @@ def _first_left(scaled: Cluster, known: Iterable[str], asked: Asked, more: int) 
     scheduler = Scheduler(problem)
     scheduler.restore_nominations(scheduler.queue)
     decided: dict[str, str | None] = {}
-    placed, most = 0, 0
+    placed = 0
+    most: int | None = 0
     before: dict[str, str | None] | None = None
     for pod in scheduler.queue:
         new = problem.pods[pod].key not in old
         if new and before is None:
-            before, most = {**decided}, max(_most(scheduler, pod), more)
+            before = {**decided}
+            most = None if scheduler.leaves_open(pod) else max(_most(scheduler, pod), more)
         decision = scheduler.take(pod)
         if new and (decision.node is None or decision.victims):
             number = _replicas_before(scaled, asked, problem.pods[pod].name, placed)

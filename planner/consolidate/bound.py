@@ -18,6 +18,7 @@ from planner.consolidate.layout import SearchTask
 from planner.consolidate.regions import cells
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
+from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Ints
@@ -27,6 +28,9 @@ from planner.scheduler.framework import filters_by_profile
 
 if TYPE_CHECKING:
     from planner.cpsat.keeping import KeepModel
+
+#: Shares of numbers below 2^64 that differ, differ by more than one part of 2^128.
+_EXACT = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,10 @@ def room_bound(task: SearchTask) -> int:
 
 def _least_price(room: Ints, prices: Ints, need: int) -> int:
     """The price of so much room, a part of a node at a part of its price; costs are whole, so rounded up."""
-    order = np.argsort(prices / np.maximum(room, 1), kind="stable")
-    order = order[room[order] > 0]
+    # As floats shares could be equal that are not, and the order not that of the least price.
+    shares = zip(prices.tolist(), room.tolist(), strict=True)
+    exact = [(price << _EXACT) // free if free > 0 else -1 for price, free in shares]
+    order = np.array(sorted(np.flatnonzero(room > 0).tolist(), key=exact.__getitem__), np.intp)
     reached = room[order].cumsum()
     whole = int(np.searchsorted(reached, need, side="right"))
     cost = int(prices[order[:whole]].sum())
@@ -180,11 +186,13 @@ def _not_kept(kinds: NodeGroups, found: KeptSolution, load: NDArray[np.float64])
     return order
 
 
-def is_modelled(trial: TrialCluster) -> bool:
+def is_modelled(trial: TrialCluster, movable: Movable) -> bool:
     """Whether the models allow everything that a plan may do, so that their bounds speak of all plans.
 
     Pods may stay where they are, whatever rules are broken there.  The models know neither that a cordon
-    takes nodes out of the domains of a constraint that honours taints, nor labels that pods get from nodes.
+    takes nodes out of the domains of a constraint that honours taints, nor labels that pods get from nodes,
+    nor what the snapshot leaves open, such as devices.
     """
     honoured = (one.rule.constraint.node_taints_policy == "Honor" for one in trial.ledger.hard)
-    return not (trial.problem.labels_follow_nodes or any(honoured))
+    undecided = map(trial.leaves_open, movable.templates)
+    return not (trial.problem.labels_follow_nodes or any(honoured) or any(undecided))

@@ -88,7 +88,7 @@ def _useful(
         return catalogue.types
     problem, machines = setting.problem, setting.machines
     every = Removable(problem.nodes.none, setting.removable.prices)
-    alike = cells(setting.trial, [*setting.movable.templates], every).of
+    alike = cells(setting.trial, [*setting.movable.templates], every, exactly=True).of
     asked = np.array([t.requests for t in problem.templates]).reshape(-1, len(problem.allocatable))
     # Volumes may be out of reach of nodes that nothing else tells apart.
     numbers = {template: len(setting.movable.of(template)) for template in setting.movable.templates}

@@ -125,7 +125,7 @@ class _Consolidation:
             self._machines = found.setting.kinds
             self._bound = found.bound
             self._claimed = found.claimed
-        self._modelled = self._claimed and is_modelled(self._alone.trial)
+        self._modelled = self._claimed and is_modelled(self._alone.trial, self._alone.movable)
 
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
@@ -271,7 +271,10 @@ class _Consolidation:
                 "machines are domains of a constraint, pods of DaemonSets on them would fill a quota, "
                 "or there are too many types"
             )
-        return "a constraint honours taints, or a selector names a label that pods get from their nodes"
+        return (
+            "a constraint honours taints, a selector names a label that pods get from their nodes, or it is "
+            "undecided where pods may go"
+        )
 
     def _notes(self) -> Iterator[str]:
         problem = self._alone.problem

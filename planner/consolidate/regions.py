@@ -18,7 +18,7 @@ from planner.cpsat.kept import Keepable, KeptRequirements, KeptSolution, Site
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups, numbered
-from planner.problem.nodes import Mask
+from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.meter import Meter
 from planner.scheduler.framework import filters_by_profile
 
@@ -146,20 +146,27 @@ class NodeRegions:
         return KeptSolution(coming, staying, kept)
 
 
-def cells(trial: TrialCluster, batch_templates: Sequence[int], removable: Removable) -> NodeGroups:
-    """Nodes together that are alike to every pod, and in price and free room where they may go."""
+def cells(
+    trial: TrialCluster, batch_templates: Sequence[int], removable: Removable, *, exactly: bool = False
+) -> NodeGroups:
+    """Nodes together that are alike to every pod, and in price and free room where they may go.
+
+    Labels that tell most nodes apart are passed over, as in a relaxation they may be; `exactly` only the
+    hostname, which a machine that may be added has to itself.
+    """
     problem = trial.problem
     free = np.where(removable.mask, trial.free(), -1)
     traits = [removable.mask.astype(np.int64), np.where(removable.mask, removable.prices, -1), *free]
+    hostname = problem.nodes.column(HOSTNAME).codes
     for template in batch_templates:
         plan = trial.plan(template)
         traits.append(plan.static.astype(np.int64))
         for plugin in plan.changing:
-            traits += [
-                np.asarray(found)
-                for found in plugin.tells_apart(plan.template)
-                if len(np.unique(found)) * 2 <= problem.nodes.size
-            ]
+            told = [np.asarray(found) for found in plugin.tells_apart(plan.template)]
+            if exactly:
+                traits += [found for found in told if not np.array_equal(found, hostname)]
+            else:
+                traits += [found for found in told if len(np.unique(found)) * 2 <= problem.nodes.size]
     distinct = {np.asarray(trait).tobytes(): np.asarray(trait) for trait in traits}
     codes = (np.unique(trait, return_inverse=True)[1] for trait in distinct.values())
     of = numbered(problem.nodes.size, codes)

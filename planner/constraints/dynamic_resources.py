@@ -159,6 +159,11 @@ class DynamicResources(Filter, Score):
                 if comes is not None:
                     x.require_if(comes, x.total(counted, everywhere) <= free)
 
+    def undecided(self, template: Template) -> Mask | None:
+        if not self.concerns(template) or self.refusal(template) is not None:
+            return None
+        return np.asarray(self.reject(template) == _UNDECIDED)
+
     def verdict(self, template: Template, code: int) -> Verdict:
         if code == _AWAY:
             return Verdict((_ELSEWHERE,), unresolvable=True)

@@ -118,6 +118,10 @@ class Filter(Family):
         """The nodes that are refused wherever the other pods are, if any are known."""
         return None
 
+    def undecided(self, template: Template) -> Mask | None:
+        """The nodes of which the snapshot does not tell whether they are refused, if any."""
+        return None
+
     def narrowed(self, template: Template, nodes: Mask) -> Mask | None:
         """The nodes refused to a pod that may run on these alone; None: no more than to any other."""
         return None

@@ -88,8 +88,8 @@ class MovePlan(SearchDocument):
     api_version: Literal["planner/v1alpha2"] = "planner/v1alpha2"  # type: ignore[assignment] # a field changed
     kind: Literal["MovePlan"] = "MovePlan"
     status: Status
-    """`Optimal` when hard excess, moves and disruption are proved, else `Feasible`; never conditional, for
-    all that a bound assumes are rules of the command."""
+    """`Optimal` when hard excess, moves and disruption are proved, else `Feasible`; conditional only where
+    pods move of which it is undecided for some node whether it accepts them."""
     objective: tuple[Objective, ...]
     """The stages, the most important first: `hardExcess`, `moves`, `pinned` (cordoned ones count as well),
     `disruption` (the weights of the pods moved: 1 for the lowest priority and deletion cost among the

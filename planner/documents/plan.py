@@ -250,7 +250,7 @@ class CheckReport(Document):
 
 
 #: How good a plan is known to be.  `ConditionallyOptimal`: no plan is better among those that keep to what a
-#: stage of the objective assumes, and others were not searched.
+#: stage of the objective assumes, and others were not searched, or cannot be judged.
 Status = Literal["Optimal", "ConditionallyOptimal", "Feasible"]
 
 
@@ -269,7 +269,8 @@ class Objective(DocumentPart):
     """Whether the value is the best possible, this stage and all before it."""
     assumes: tuple[str, ...] = ()
     """What the bound takes for granted of all plans; empty when it holds for every plan. `EvictionsFirst`:
-    every eviction comes before the first bind; `NothingWorse`: no hard constraint is ever worse than
+    every eviction comes before the first bind; `NothingUndecided`: no pod comes to a node of which the
+    snapshot does not tell whether it may; `NothingWorse`: no hard constraint is ever worse than
     before a move, and no pod without the pods that its affinity requires.
     [proof.md](proof.md#what-a-proof-takes-for-granted) says which of them make a status conditional."""
 

@@ -67,18 +67,34 @@ def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict |
         elif fewer and question.fails(_only(cluster, fewer)):
             batch = fewer
     smallest = _only(cluster, batch)
-    kept = []
-    for field in _fields([pod for pod in smallest.pods if pod.key in set(batch)]):
-        relaxed = _without(smallest, field)
-        if question.fails(relaxed):
-            smallest = relaxed
-        else:
-            kept.append(field)
+    fields = [*_fields([pod for pod in smallest.pods if pod.key in set(batch)])]
     return Conflict(
         pods=tuple(batch),
-        fields=tuple(ConflictField(pods=tuple(sorted(f.pods)), field=f.field, value=f.value) for f in kept),
+        fields=tuple(
+            ConflictField(pods=tuple(sorted(f.pods)), field=f.field, value=f.value)
+            for f in _needed(question, smallest, fields)
+        ),
         minimal=question.proved,
     )
+
+
+def _needed(question: _Question, cluster: Cluster, fields: list[_Field]) -> list[_Field]:
+    """Fields of which none can be left out any more: without any one of them all pods could be placed.
+
+    All are tried again after some were left out: without a nodeSelector, say, a spread constraint has more
+    domains, and may do alone what took two before.
+    """
+    while True:
+        kept: list[_Field] = []
+        for field in fields:
+            relaxed = _without(cluster, field)
+            if question.fails(relaxed):
+                cluster = relaxed
+            else:
+                kept.append(field)
+        if len(kept) == len(fields):
+            return kept
+        fields = kept
 
 
 def _counts(other: Pod, pod: Pod) -> bool:

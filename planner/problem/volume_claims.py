@@ -109,6 +109,17 @@ class Claims:
         """Whether a claim's class was not listed, and so it is not known when the claim is bound."""
         return self._classes_unseen and self.storage_class(claim) is None
 
+    def is_unknown(self, pod: Pod) -> bool:
+        """Whether it is open where the claims of a pod may be used: what decides may not be listed."""
+        return any(self._is_unknown(self.by_key.get(use.key)) for use in claims_of(pod))
+
+    def _is_unknown(self, claim: PersistentVolumeClaim | None) -> bool:
+        if claim is None:
+            return self._unseen
+        if self.is_bound(claim):
+            return self.volumes_unseen and claim.spec.volume_name not in self.volumes
+        return self.volumes_unseen or self.is_class_unseen(claim)
+
     def is_bound(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim has its volume for good."""
         static = BIND_COMPLETED in claim.metadata.annotations or claim.status.phase == "Bound"

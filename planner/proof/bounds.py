@@ -9,7 +9,7 @@ is wrong, so that is an InternalError and never a proof.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from models.errors import InternalError
@@ -21,6 +21,9 @@ class Assumption(StrEnum):
 
     #: Every eviction comes before the first bind: what the models of `solve --allow-moves` know.
     EVICTIONS_FIRST = "EvictionsFirst"
+    #: No pod comes to a node of which the snapshot does not tell whether it may: for devices that are not
+    #: allocated yet, or volumes that the reader had no right to list.
+    NOTHING_UNDECIDED = "NothingUndecided"
     #: No hard constraint is ever worse than before a move, and no pod without affinity peers that it needs: a
     #: rule that every plan of `rebalance` has to keep.
     NOTHING_WORSE = "NothingWorse"
@@ -50,6 +53,10 @@ class Claim:
     stage: str
     bound: Bound
     given: Mapping[str, int] = field(default_factory=dict)
+
+    def assuming(self, more: Collection[Assumption]) -> Claim:
+        """The same with more that is taken for granted."""
+        return replace(self, bound=replace(self.bound, assumes=self.bound.assumes.union(more)))
 
     def speaks_of(self, values: Mapping[str, int]) -> bool:
         """Whether a plan with these values in the stages before is meant."""

@@ -160,6 +160,13 @@ class Framework:
             found = seen[stamp] = Feasible(mask)
         return found
 
+    def leaves_open(self, template: Template) -> bool:
+        """Whether there is a node of which the snapshot does not tell whether all filters accept it."""
+        plan = self.plan(template)
+        where = self.problem.nodes.every if plan.refusal is not None else plan.static
+        found = (plugin.undecided(template) for plugin in self.profile.filters)
+        return any(bool((nodes & where).any()) for nodes in found if nodes is not None)
+
     def accepts(self, plan: Plan, nodes: Codes) -> Mask:
         """Which of some nodes all filters accept now."""
         accepted = plan.static[nodes]

@@ -47,6 +47,10 @@ class ProfiledState:
         """Whether all filters accept one more pod of a template on a node now."""
         return self.framework(template).fits(self.plan(template), node)
 
+    def leaves_open(self, template: int) -> bool:
+        """Whether there is a node of which the snapshot does not tell whether it may accept the template."""
+        return self.framework(template).leaves_open(self.problem.templates[template])
+
     def wants(self, template: int) -> Sequence[tuple[int, int]]:
         """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""
         filters = self.framework(template).profile.filters

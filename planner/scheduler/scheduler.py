@@ -130,6 +130,10 @@ class Scheduler:
         """What these plugins have to ask about the template of a pod."""
         return self.framework_of(pod).plan(self.problem.template(pod))
 
+    def leaves_open(self, pod: int) -> bool:
+        """Whether there is a node of which the snapshot does not tell whether these plugins accept it."""
+        return self.framework_of(pod).leaves_open(self.problem.template(pod))
+
     def diagnose(self, pod: int) -> Diagnosis:
         """Every node's first refusal of a pod now, nodes promised to others respected."""
         return self._nominations.diagnose(self.framework_of(pod), self.plan_of(pod), pod)

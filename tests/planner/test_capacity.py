@@ -12,9 +12,9 @@ import pytest
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
-from planner import InputError, capacity
+from planner import InputError, capacity, simulate
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
-from planner.whatif import remove_nodes
+from planner.whatif import remove_nodes, scale
 from tests import seeds
 from tests.builders import (
     HOST,
@@ -28,6 +28,7 @@ from tests.builders import (
     scheduler,
     spread,
     storage_class,
+    term,
 )
 from tests.planner.capacity_clusters import left_over, mixed, ordinals_taken, two_constraints, workloads
 
@@ -321,6 +322,35 @@ def test_a_stop_leaves_out_what_was_not_counted_and_says_so() -> None:
     found = capacity(cluster(node("a1", cpu="4"), web(1, cpu="1")), stop_event=stop)
     assert (found.cut, found.workloads) == (True, ())
     assert any("stopped while looking for" in note for note in found.notes)
+
+
+def test_room_made_by_pods_that_come_before_is_room_for_the_best() -> None:
+    """What went wrong: the bound was that of the nodes before a pod in the queue evicts another: 5, not 7."""
+    found = cluster(
+        node("a1", "a", cpu="10"),
+        node("b1", "b", cpu="5"),
+        pod("large", on="a1", cpu="10", priority=-1),
+        pod("urgent", cpu="3", priority=1, created="2024-01-01T00:00:00Z", node_selector={ZONE: "a"}),
+        web(0, cpu="1", near=[term(ZONE, "web")]),
+    )
+    (row,) = capacity(found, best=True).workloads
+    assert (row.more, row.best, row.bound) == (5, 7, 7)
+
+
+def test_nodes_on_which_a_constraint_counts_nothing_are_no_part_of_its_domains() -> None:
+    """What went wrong: replicas that come where none are counted, as a profile lets them, were left out."""
+    honours = spread(ZONE, app="web", nodeTaintsPolicy="Honor")
+    off = {"filter": {"disabled": [{"name": "TaintToleration"}]}}
+    nodes = [node("a1", "a"), node("a2", "a", taints=["gpu:NoSchedule"]), node("b1", "b", cpu="3")]
+    found = cluster(*nodes, web(0, cpu="50m", spread=[honours]), scheduler(profile(plugins=off)))
+    (row,) = capacity(found).workloads
+    assert row.more == _simulated(found, 300)
+
+
+def _simulated(found: Cluster, replicas: int) -> int:
+    """How many of so many replicas of web kube-scheduler places."""
+    decisions = simulate(scale(found, "Deployment/web", replicas), preemption=False).decisions
+    return sum(decision.node is not None for decision in decisions)
 
 
 def test_what_has_no_number_of_replicas_is_an_error() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from models import InputError
 from models.objects.quantity import parse_quantity
-from planner import check, rebalance, simulate, solve
+from planner import check, consolidate, rebalance, simulate, solve
 from planner.documents.plan import PlacementPlan
 from tests import seeds
 from tests.builders import Object, cluster, node, pod, spread
@@ -137,3 +137,17 @@ def test_the_largest_amounts_that_are_counted() -> None:
     nodes = [node(name, zone=name, memory=str(most)) for name in ("n1", "n2")]
     moved = rebalance(cluster(*nodes, *evenly))
     assert (len(moved.steps), moved.after.hard_violations, moved.status) == (2, 0, "Optimal")
+
+
+def test_the_price_of_room_is_compared_exactly() -> None:
+    """What went wrong: prices of room that are equal as floats: both nodes had to stay, and one went."""
+    most = 1 << 55
+    pods = [
+        pod("a", on="n1", memory=str(most // 2), owner="ReplicaSet/a"),
+        pod("b", on="n2", memory=str(most // 2 + 1), owner="ReplicaSet/b"),
+        # Of constraints that honour taints no model knows enough: the bound is that of room.
+        pod("c", on="n2", app="c", owner="ReplicaSet/c", spread=[spread(app="c", nodeTaintsPolicy="Honor")]),
+    ]
+    nodes = [node("n1", "a", memory=str(most)), node("n2", "a", memory=str(most + 1))]
+    plan = consolidate(cluster(*nodes, *pods))
+    assert (plan.cost.bound, plan.cost.after) == (1, 1)

@@ -20,7 +20,7 @@ from cli.output.blocks import (
 from cli.output.page import Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.spread import short_key, spread_after
-from cli.output.views.stages import assumed, in_words, stages
+from cli.output.views.stages import assumed, in_words, is_conditional, stages
 from planner.documents.move_plan import Balance, MovePlan, MoveStep, Place, WithLabels
 from planner.documents.plan import MOVES
 
@@ -145,7 +145,7 @@ def _objective(document: MovePlan, page: Page) -> Block | None:
     """The stages where everything is wanted, else in words what matters and is not proved."""
     if page.everything:
         return stages(document.objective)
-    return None if document.status == "Optimal" else in_words(document.objective)
+    return None if document.status != "Feasible" else in_words(document.objective)
 
 
 def _curve(document: MovePlan) -> Table:
@@ -185,10 +185,12 @@ def _verdict(document: MovePlan) -> VerdictBlock:
 
 
 def _proof(document: MovePlan) -> str:
-    if document.status == "Optimal":
+    if document.status != "Feasible":
         return ", ".join(["proved that no plan is better", *assumed(document.objective)])
     first_open = next((stage for stage in document.objective if not stage.proved), None)
-    if first_open is not None and first_open.name == MOVES and first_open.bound is not None:
+    if first_open is None or first_open.name != MOVES or is_conditional(first_open):
+        return "a better plan is not ruled out"
+    if first_open.bound is not None:
         return f"at least {counted(first_open.bound, 'move')} needed"
     return "a better plan is not ruled out"
 

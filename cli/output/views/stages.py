@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from cli.output.blocks import Sentence, Table, rows_of
 from planner.documents.plan import Objective
+from planner.proof.bounds import RULES
 
 #: What a proof may take for granted, as half a sentence.
 _ASSUMED = {
     "EvictionsFirst": "among those that evict first",
+    "NothingUndecided": "among those that place no pod where that is undecided",
     "NothingWorse": "among those that make nothing worse on the way",
     "ProtectedPodsStay": "among those that leave protected pods where they are",
 }
@@ -58,6 +60,11 @@ def in_words(objective: Sequence[Objective]) -> Sentence | None:
 def assumed(objective: Iterable[Objective]) -> list[str]:
     """What the proofs of some stages take for granted."""
     return list(dict.fromkeys(_ASSUMED[name] for stage in objective for name in stage.assumes))
+
+
+def is_conditional(stage: Objective) -> bool:
+    """Whether the bound leaves out plans that a cluster would accept."""
+    return not RULES.issuperset(stage.assumes)
 
 
 def _bound(stage: Objective) -> str:

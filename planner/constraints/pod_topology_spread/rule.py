@@ -106,7 +106,9 @@ class Rule:
         """
         sums = self.counts.sums()[self.counts.domains]
         members = [number for number in self.tally.members if number in coming]
-        if not sums.size or any((places[number] & ~self.counts.eligible).any() for number in members):
+        if any((places[number] & ~self.counts.eligible).any() for number in members):
+            return False
+        if not sums.size or not self.counts_alike_everywhere:
             return False
         return (int(sums.sum()) + sum(coming[number] for number in members)) % len(sums) > 0
 
@@ -126,8 +128,16 @@ class Rule:
     def most(self, template: int, wanted: Mapping[int, int]) -> Ints:
         """For every node, how many pods of a template with the constraint it can take at most."""
         room = np.append(np.maximum(self.room(wanted) + (1 - self.own), 0), 0)[self.column.codes]
-        uncounted = ~self.counts.eligible if template in self.tally.members else self.column.present
+        uncounted = ~self._counted(template)
         return np.where(uncounted & (room > 0), PLENTY, room) if uncounted.any() else room
+
+    def _counted(self, template: int) -> Mask:
+        """The nodes on which pods of a template are counted."""
+        members = self.tally.members
+        if template not in members:
+            return np.zeros_like(self.counts.eligible)
+        where = members.where.get(template) if isinstance(members, Members) else None
+        return self.counts.eligible if where is None else self.counts.eligible & where
 
     def rejects(self, where: Where) -> NDArray[np.int8]:
         """For every node asked about: 0 fits, else why not."""

@@ -95,6 +95,9 @@ class VolumeBinding(Filter):
         codes[~fits] |= 2
         return codes
 
+    def undecided(self, template: Template) -> Mask | None:
+        return self.nodes.every if self.state.claims.is_unknown(template.pod) else None
+
     def wants_pods(self, template: Template) -> bool:
         return False
 

@@ -19,7 +19,7 @@ from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint,
 from planner.moves.movable import Limit, LimitUse, Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import move_effort as effort
-from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge
+from planner.proof.bounds import Assumption, Claim, Measured, ObjectiveStage, judge
 from planner.proof.clock import report_best
 from planner.proof.meter import Meter
 
@@ -158,7 +158,13 @@ class Evaluator:
     def learn(self, claims: Iterable[Claim]) -> None:
         """Keep claims, unless labels follow nodes: they count pods by the labels of their manifests."""
         if not self.trial.problem.labels_follow_nodes:
-            self._claims += claims
+            self._claims += (claim.assuming(self._assumes) for claim in claims)
+
+    @cached_property
+    def _assumes(self) -> frozenset[Assumption]:
+        """What claims take for granted that know no more than the filters do."""
+        undecided = any(map(self.trial.leaves_open, self.movable.templates))
+        return frozenset({Assumption.NOTHING_UNDECIDED} if undecided else ())
 
     @property
     def floor(self) -> Values:

@@ -13,10 +13,11 @@ import numpy as np
 
 from models.objects.pod import Pod
 from planner.audit import spread_counts
-from planner.constraints.pod_topology_spread import HARD
+from planner.constraints.pod_topology_spread import HARD, Rule
 from planner.cpsat.replicas import Removal, ReplicaConstraint, ReplicaGroup
-from planner.problem.nodes import Codes
+from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
+from planner.problem.selection import Members
 from planner.problem.templates import Template
 from planner.state.state import State
 from planner.whatif.scaling import Replicas
@@ -45,14 +46,23 @@ def in_numbers(
 
 def _domains_of(found: spread_counts.AskedRule, nodes: Codes, kinds: Codes, templates: int) -> list[Codes]:
     """For every pod the domain in which a constraint counts it, and the one where it asks for it; or -1."""
-    member, carrier = np.zeros(templates + 1, np.bool_), np.zeros(templates + 1, np.bool_)
-    member[list(found.rule.tally.members)] = True
+    carrier = np.zeros(templates + 1, np.bool_)
     carrier[list(found.carriers)] = True
     # The code -1 of a pod without a node, or without a template, finds the last entry.
-    codes = np.append(found.rule.column.codes, -1)
-    eligible = np.append(found.rule.counts.eligible, False)
-    here = codes[nodes]
-    return [np.where(member[kinds] & eligible[nodes], here, -1), np.where(carrier[kinds], here, -1)]
+    here = np.append(found.rule.column.codes, -1)[nodes]
+    counted = _counted(found.rule, nodes, kinds, templates)
+    return [np.where(counted, here, -1), np.where(carrier[kinds], here, -1)]
+
+
+def _counted(rule: Rule, nodes: Codes, kinds: Codes, templates: int) -> Mask:
+    """Which pods a constraint counts where they are; labels that they have from their nodes may decide."""
+    members = rule.tally.members
+    member = np.zeros(templates + 1, np.bool_)
+    member[list(members)] = True
+    found: Mask = member[kinds] & np.append(rule.counts.eligible, False)[nodes]
+    for number, where in (members.where if isinstance(members, Members) else {}).items():
+        found &= (kinds != number) | np.append(where, False)[nodes]
+    return found
 
 
 def _replica_groups_of(

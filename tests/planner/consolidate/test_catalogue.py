@@ -18,7 +18,7 @@ from planner.documents.consolidation import ConsolidationPlan
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from tests import seeds
-from tests.builders import HOST, ZONE, claim, cluster, node, pod, replica, scaled, spread, volume
+from tests.builders import HOST, ZONE, claim, cluster, node, pod, replica, scaled, spread, term, volume
 from tests.planner.consolidate.drawn import Drawn, cases
 from tests.planner.consolidate.replay import failure
 from tests.planner.consolidate.test_plan import owned, priced
@@ -173,6 +173,25 @@ def test_a_machine_that_reaches_a_volume_is_not_superfluous() -> None:
     plan = consolidate(found, catalogue=rows, pins=True)
     assert [(row.type, row.zone) for row in plan.added] == [("new", "b")]
     assert (plan.cost.after, plan.cost.bound, plan.status) == (3, 3, "Optimal")
+
+
+def test_a_machine_of_another_domain_is_no_double_where_most_nodes_have_a_domain_of_their_own() -> None:
+    """What went wrong: most nodes have a rack of their own, and the machine near `db` was left out."""
+    racks = {"n2": "r2", "n2b": "r2", "n3": "r3", "n4": "r4"}
+    nodes = [
+        node(name, labels={"rack": rack, TYPE: "big" if rack == "r2" else "small"}, cpu="4")
+        for name, rack in racks.items()
+    ]
+    there = [pod("db", on="n2", app="db", cpu="4"), *(pod(f"on-{name}", on=name) for name in ("n3", "n4"))]
+    moving = pod("p", on="n2b", cpu="1", owner="ReplicaSet/p", near=[term("rack", "db")])
+    rows = [
+        {"name": "near", "price": "2", "cpu": "4", "memory": "8Gi", "rack": "r2"},
+        {"name": "far", "price": "1", "cpu": "8", "memory": "8Gi", "rack": "r9"},
+    ]
+    prices = {"big": 10, "small": 1, "near": 2, "far": 1}
+    plan = consolidate(cluster(*nodes, *there, moving), catalogue=rows, prices=prices)
+    assert (plan.cost.before, plan.cost.after, plan.cost.bound) == (22, 14, 14)
+    assert [row.type for row in plan.added] == ["near"]
 
 
 def test_the_bound_is_that_of_nodes_that_stay_where_machines_would_be_domains() -> None:

@@ -80,7 +80,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
     seed = seeds.fresh() if seed is None else seed
     for case in cases(seed, seeds.tries(20), lopsided=True):
         tried, (cost, moves) = Tried(case), case.least()
-        assert is_modelled(tried.trial)
+        assert is_modelled(tried.trial, tried.movable)
         bound = cost_bound(tried.task, tried.meter)
         assert bound.cost <= cost, case
         found = tried.search()
@@ -212,7 +212,7 @@ def test_bounds_do_not_speak_of_what_the_models_do_not_know() -> None:
     """To a constraint that honours taints a cordoned zone is no domain: a plan may be cheaper."""
     case = next(case for case in cases(1, 40) if {one.app for one in case.pods} & case.spread)
     honouring = Tried(case, nodeTaintsPolicy="Honor")
-    assert not is_modelled(honouring.trial)
+    assert not is_modelled(honouring.trial, honouring.movable)
 
 
 def test_spread_that_is_broken_already_is_in_the_bounds() -> None:

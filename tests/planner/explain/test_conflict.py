@@ -12,7 +12,7 @@ from planner.documents.explanation import Conflict
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
+from tests.builders import HOST, ZONE, Object, cluster, labelled, node, pod, spread, term
 from tests.truth import wide
 from tests.truth.random_binds import bound_at_random
 
@@ -39,6 +39,24 @@ def test_two_constraints_of_one_pod() -> None:
     found = conflict_of(*nodes, *running, pod("new", app="web", spread=[spread(), spread(HOST)]))
     assert found is not None
     assert [field.value for field in found.fields] == [f"{ZONE}, maxSkew 1", f"{HOST}, maxSkew 1"]
+    assert found.minimal
+
+
+def test_what_is_left_out_last_may_leave_less_that_is_needed() -> None:
+    """What went wrong: with one domain more a constraint does alone what took two, and both were told."""
+    kind = {"kind": "y"}
+    places = {"a1": ("a", "r2"), "b1": ("b", "r1"), "c1": ("b", "r3")}
+    nodes = [
+        node(name, zone, labels={"rack": rack, "pool": name[0]}, cordoned=name == "c1")
+        for name, (zone, rack) in places.items()
+    ]
+    running = [pod(f"y{n}", on=on, labels=kind) for n, on in enumerate(["a1", "b1", "b1"])]
+    in_pool = labelled("pool", "In", "a", "b")
+    by_rack = spread("rack", selects={"matchLabels": kind})
+    new = pod("new", app="web", labels=kind, only_on=[in_pool], spread=[spread(), by_rack])
+    found = conflict_of(*nodes, *running, pod("x", on="a1", app="web"), new)
+    assert found is not None
+    assert [field.value for field in found.fields] == ["rack, maxSkew 1"]
     assert found.minimal
 
 

@@ -1,0 +1,87 @@
+"""Nodes of which a snapshot does not tell whether they accept a pod: what is proved is so without them."""
+
+from typing import Any
+
+import pytest
+
+from planner import capacity, consolidate, explain, rebalance, solve
+from tests.builders import ZONE, Object, claim, cluster, node, pod, replica, scaled, spread
+from tests.planner.test_unseen import origin
+
+GPU = "example.com/gpu"
+#: A class of devices that pods get by asking for an extended resource.
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {"extendedResourceName": GPU},
+}
+#: A claim on such devices that is not allocated yet.
+CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "one", "namespace": "default"},
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
+}
+WITH_CLAIM = pod("p", resourceClaims=[{"name": "g", "resourceClaimName": "one"}])
+WITH_RESOURCE = pod("p", requests={GPU: "1"})
+WITH_VOLUME = pod("p", claims=["data"])
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        [CLASS, CLAIM, WITH_CLAIM],
+        [CLASS, WITH_RESOURCE],
+        [origin("persistentvolumeclaims"), WITH_VOLUME],
+        [origin("persistentvolumes"), claim("data", "pv"), WITH_VOLUME],
+        [origin("storageclasses"), claim("data"), WITH_VOLUME],
+    ],
+    ids=["claim", "resource", "claims unseen", "volumes unseen", "classes unseen"],
+)
+@pytest.mark.parametrize("more", [{}, {"allow_moves": True}, {"final_state": True}], ids=str)
+def test_that_a_pod_finds_no_node_is_not_proved_where_that_is_undecided(
+    objects: list[Object], more: dict[str, Any]
+) -> None:
+    """What went wrong: it was proved that no plan is better, where a cluster may well place the pod."""
+    plan = solve(cluster(node("n1"), *objects), **more)
+    assert plan.status == "ConditionallyOptimal"
+    assert "NothingUndecided" in plan.objective[0].assumes
+
+
+@pytest.mark.parametrize("most", ["0", "1"])
+def test_what_is_certain_all_the_same_is_proved_as_ever(most: str) -> None:
+    """A pod that is placed needs no other node, and one that other rules keep away is undecided nowhere."""
+    only = pod("p", requests={GPU: "1"}, node_selector={"gpu": "yes"})
+    plan = solve(cluster(node("n1"), node("n2", labels={"gpu": "yes"}, room={GPU: most}), CLASS, only))
+    assert plan.status == ("Optimal" if most == "1" else "ConditionallyOptimal")
+    without = solve(cluster(node("n1"), node("n2", room={GPU: "1"}), CLASS, only))
+    assert without.status == "Optimal"
+
+
+def test_no_conflict_is_told_where_that_is_undecided() -> None:
+    """What went wrong: one pod alone could not be placed, whatever goes where."""
+    assert explain(cluster(node("n1"), CLASS, CLAIM, WITH_CLAIM), batch=5).conflict is None
+
+
+def test_moves_to_undecided_nodes_are_not_ruled_out() -> None:
+    """What went wrong: that no plan repairs more was proved by trying out decided nodes alone."""
+    owner = scaled("ReplicaSet", "w", 3, requests={GPU: "1"}, spread=[spread(ZONE, app="w")])
+    pods = [replica(owner, f"p{n}", on) for n, on in enumerate(("a1", "a1", "a2"))]
+    plan = rebalance(cluster(node("a1", "a"), node("a2", "a"), node("b1", "b"), CLASS, owner, *pods))
+    assert plan.status == "ConditionallyOptimal"
+
+
+def test_nodes_are_not_proved_to_be_needed_where_that_is_undecided() -> None:
+    """What went wrong: both nodes had to stay, as if no pod with devices could ever move."""
+    pods = [pod(f"p{n}", on=f"n{n}", requests={GPU: "1"}, owner=f"ReplicaSet/w{n}") for n in (1, 2)]
+    plan = consolidate(cluster(node("n1"), node("n2"), CLASS, *pods))
+    assert (plan.cost.after, plan.cost.bound) == (2, 1)
+    assert any("undecided" in note for note in plan.notes)
+
+
+def test_no_number_of_replicas_is_called_the_best_where_that_is_undecided() -> None:
+    """What went wrong: none, and none more could there be."""
+    owner = scaled("ReplicaSet", "w", 0, requests={GPU: "1"})
+    (row,) = capacity(cluster(node("n1"), CLASS, owner), best=True).workloads
+    assert (row.more, row.best, row.bound) == (0, None, None)
