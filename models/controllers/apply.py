@@ -5,7 +5,10 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from models.admission.chain import Admission, is_new
+from models.admission.pods import merge_label_keys
 from models.objects.base import ClusterObject, KubeObject, NamespacedObject
+from models.objects.pod import Pod
 from models.objects.workload import Workload
 from models.snapshot import KUBE_SYSTEM, Snapshot
 
@@ -45,7 +48,16 @@ def applied(cluster: _S, manifests: Snapshot) -> _S:
             changed[field.name] = _merged(getattr(cluster, field.name), new)
         elif new is not None and not isinstance(new, tuple):
             changed[field.name] = new
-    return replace(cluster, **changed)
+    after = replace(cluster, **changed)
+    return replace(after, pods=tuple(_admitted(after, manifests))) if manifests.pods else after
+
+
+def _admitted(after: Snapshot, manifests: Snapshot) -> Iterator[Pod]:
+    """All pods, and new ones of the manifests as the API server has them."""
+    admission, named = Admission(after), {pod.key for pod in manifests.pods}
+    for pod in after.pods:
+        new = pod.key in named and is_new(pod)
+        yield merge_label_keys(admission.admit(pod)) if new else pod
 
 
 def _merged(there: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -71,6 +83,9 @@ def as_applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
         update["status"] = getattr(earlier, "status", None)
     if isinstance(item, Workload) and isinstance(earlier, Workload):
         update["spec"] = item.spec.model_copy(update=_kept(item, earlier))
+    if isinstance(earlier, Pod) and earlier.node_name:
+        # Of what decides on where it is nothing can be changed any more.
+        update["spec"] = earlier.spec
     return item.model_copy(update=update)
 
 

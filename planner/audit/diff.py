@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from models import Cluster
@@ -27,6 +27,12 @@ class _Side:
     notes: Sequence[str]
     workloads: Mapping[str, str]
     nodes: Mapping[str, str]
+    alike: Mapping[str, str]
+    """For pods that nothing owns, and that stay, the first of those alike: constraints are named after it."""
+
+    def renamed(self, names: Mapping[str, str]) -> _Side:
+        """The constraints of some pods that nothing owns under the name of another one of them."""
+        return replace(self, constraints=[_renamed(row, names) for row in self.constraints])
 
     @property
     def balance(self) -> Balance:
@@ -44,7 +50,7 @@ class _Side:
 
 def diff(before: Cluster, after: Cluster, *, namespace: str | None = None) -> Diff:
     """What changed: nodes, spread, which pods moved and which wait; in one namespace or in all."""
-    old, new = _side(before, namespace), _side(after, namespace)
+    old, new = _under_one_name(_side(before, namespace), _side(after, namespace))
     moved, evicted = _moved(old, new)
     return Diff(
         before=old.balance,
@@ -69,20 +75,46 @@ def _side(cluster: Cluster, namespace: str | None) -> _Side:
     report = audit(problem, problem.node_of)
     chosen = [place for place, pod in enumerate(problem.pods) if namespace in (None, pod.namespace)]
     templates, nodes = problem.template_of.tolist(), problem.node_of.tolist()
-    workloads, places = {}, {}
+    workloads, places, alike = {}, {}, {}
     for place in chosen:
-        pod = problem.pods[place]
+        pod, template = problem.pods[place], problem.templates[templates[place]]
+        if template.owner is None and not pod.is_terminating:
+            alike[pod.key] = template.pod.key
         if nodes[place] < 0 and pod.is_terminating:
             # It will never have a node: it waits for its end alone.
             continue
-        workloads[pod.key] = owners.workload_of(pod, problem.templates[templates[place]])
+        workloads[pod.key] = owners.workload_of(pod, template)
         places[pod.key] = problem.nodes.names[nodes[place]] if nodes[place] >= 0 else ""
     return _Side(
         constraints=[row for row in report.constraints if namespace in (None, row.namespace)],
         notes=(*cluster.notes, *problem.notes),
         workloads=workloads,
         nodes=places,
+        alike=alike,
     )
+
+
+def _under_one_name(old: _Side, new: _Side) -> tuple[_Side, _Side]:
+    """Both sides with pods that nothing owns under the name of one that both have.
+
+    Those alike go by the first of them, which may be gone, or come before one that was there.
+    """
+    pairs: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for pod in old.alike.keys() & new.alike.keys():
+        pairs[old.alike[pod], new.alike[pod]].append(pod)
+    before, after = dict[str, str](), dict[str, str]()
+    for (was, now), pods in sorted(pairs.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        if was not in before and now not in after:
+            before[was] = after[now] = min(pods)
+    return old.renamed(before), new.renamed(after)
+
+
+def _renamed(row: ConstraintReport, names: Mapping[str, str]) -> ConstraintReport:
+    kind, _, name = row.workload.partition("/")
+    found = names.get(f"{row.namespace}/{name}") if kind == "Pod" else None
+    if found is None:
+        return row
+    return row.model_copy(update={"workload": f"Pod/{found.partition('/')[2]}"})
 
 
 def _nodes(before: Cluster, after: Cluster) -> NodeChanges:

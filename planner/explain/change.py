@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from models.objects.node import Node
@@ -60,6 +60,8 @@ class ClusterChange:
     peer: Pod | None = None
     claims: tuple[str, ...] = ()
     """Names of PersistentVolumeClaims to create; tried as volumes that every node can reach."""
+    requests: Mapping[str, int] = field(default_factory=dict)
+    """Where the pod is to ask for less, what it asks for then, by resource."""
     risk: str = ""
     """Why it is not safe to apply without a second thought, though it gives the pod a node."""
 
@@ -85,6 +87,16 @@ def without_repetition(candidate: Candidate) -> Candidate:
 def parts_of(candidate: Candidate) -> set[str]:
     """What the changes consist of: a candidate with some of these parts contains no more than this one."""
     return {part for change in candidate for part in (change.dropped or (change.summary,))}
+
+
+def asks_for_less(candidate: Candidate, other: Candidate) -> bool:
+    """Whether it has all changes of another one, but for less that is requested than there."""
+    own, more = ([change for change in one if change.requests] for one in (candidate, other))
+    if len(own) != 1 or len(more) != 1 or own[0].requests == more[0].requests:
+        return False
+    asked, rest = own[0].requests, [change for change in other if not change.requests]
+    is_less = all(name in asked and asked[name] <= amount for name, amount in more[0].requests.items())
+    return is_less and parts_of(tuple(rest)) <= parts_of(candidate)
 
 
 def cost_of(candidate: Candidate) -> tuple[int, int]:

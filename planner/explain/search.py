@@ -21,7 +21,15 @@ from planner.constraints.node_resources import NodeResourcesFit
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.by_plugin import blockers_of
-from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, parts_of, without_repetition
+from planner.explain.change import (
+    Candidate,
+    ClusterChange,
+    Cost,
+    asks_for_less,
+    cost_of,
+    parts_of,
+    without_repetition,
+)
 from planner.explain.trial_states import TrialStates
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
@@ -123,7 +131,11 @@ class FixSearch:
         stopped = is_stop_requested(self._stop_event)
         done = bool(self._fixes) or (small and not self._cut)
         fixes, risky = self._best(self._fixes), self._best(self._risky)
-        return FoundFixes(tuple(fixes), tuple(risky), self._tried, done and not stopped)
+        every = (*fixes, *risky)
+        safe, other = (
+            tuple(fix for fix in found if not _is_needless(fix, every)) for found in (fixes, risky)
+        )
+        return FoundFixes(safe, other, self._tried, done and not stopped)
 
     def _least(self) -> tuple[int, int] | None:
         """With `best_only` what the cheapest fix without evictions costs."""
@@ -318,6 +330,17 @@ def _is_part(fix: TestedFix, other: TestedFix) -> bool:
         rest = own - {few[0].summary} <= more - {many[0].summary}
         return rest and (len(few[0].new_nodes) < len(many[0].new_nodes) or own < more)
     return own < more
+
+
+def _is_needless(fix: TestedFix, every: Iterable[TestedFix]) -> bool:
+    """Whether one of the others asks for more, and does as much."""
+    return any(
+        asks_for_less(fix.changes, other.changes)
+        and len(other.landing.victims) <= len(fix.landing.victims)
+        and other.places >= fix.places
+        and not (other.risk and not fix.risk)
+        for other in every
+    )
 
 
 def _left_pending(landing: TrialResult) -> str:

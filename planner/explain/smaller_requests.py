@@ -34,6 +34,7 @@ def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
         Cost.LOWER_REQUEST,
         f"request {what}",
         edit=partial(_with_requests, lowered=spec),
+        requests=goals,
         risk="less than half of what the pod asks for" if fraction else "",
     )
 

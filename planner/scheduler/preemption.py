@@ -126,6 +126,8 @@ class Preemption:
         nodes = diagnosis.resolvable()
         found = self._dry_run(plan, pod, nodes)
         if not found.candidates:
+            # As kube-scheduler does: what was promised to the pod is free for others.
+            self._nominations.withdraw(pod)
             return PreemptionOutcome(None, message=found.message(diagnosis.nodes))
         chosen = found.cheapest()
         self._nominations.withdraw_below(chosen.node, self._problem.pods[pod].priority)

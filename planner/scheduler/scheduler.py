@@ -117,6 +117,10 @@ class Scheduler:
         for pod in pods:
             self._nominations.restore(pod)
 
+    def nominate(self, pod: int, node: int) -> None:
+        """Promise a node to a pod that waits until others there have ended."""
+        self._nominations.nominate(pod, node)
+
     def forget_nominations(self, pods: Iterable[int]) -> None:
         """Drop what these pods were promised."""
         for pod in pods:

@@ -13,8 +13,19 @@ from models import Cluster
 from models.errors import InputError
 from planner import capacity, simulate
 from planner.proof.clock import SEARCH_PROGRESS, SearchProgress
-from tests import seeds
+from tests import builders, seeds
+from tests.builders import priority_class
 from tests.cli.manifests import deployment, node, pod
+
+
+def limit_range(namespace: str, cpu: str) -> dict[str, Any]:
+    """What a container requests that names nothing."""
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "usual", "namespace": namespace},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": cpu}}]},
+    }
 
 
 def drawn(draw: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -183,3 +194,24 @@ def test_what_is_no_set_is_said(parts: list[dict[str, Any]]) -> None:
     """Nodes, and manifests that make no pods."""
     with pytest.raises(InputError):
         capacity(Cluster.from_objects([node("a1")]), sets=Cluster.from_objects(parts, partial=True))
+
+
+@pytest.mark.parametrize(
+    ("around", "words", "more", "limited_by"),
+    [
+        (limit_range("shop", "1"), {}, 2, "NodeResourcesFit"),
+        (priority_class("high", 5), {"cpu": "1", "priorityClassName": "high"}, 2, "Preemption"),
+        (None, {"cpu": "1", "priorityClassName": "none"}, 0, "Admission"),
+    ],
+)
+def test_pods_by_themselves_are_admitted(
+    around: dict[str, Any] | None, words: dict[str, Any], more: int, limited_by: str
+) -> None:
+    """What went wrong: a Pod in a set had no priority by its class, no requests by a LimitRange, and came
+    though its class was missing."""
+    parts = [*([] if around is None else [around]), builders.pod("p", namespace="shop", **words)]
+    running = builders.pod("there", on="a1", cpu="1")
+    objects = [builders.node("a1", cpu="3"), running]
+    found = capacity(Cluster.from_objects(objects), sets=Cluster.from_objects(parts, partial=True)).sets
+    assert found is not None
+    assert (found.more, found.limited_by) == (more, (limited_by,))

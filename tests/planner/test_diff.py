@@ -207,3 +207,19 @@ def test_the_order_of_pods_is_no_difference() -> None:
     )
     assert [(row.before, row.after) for row in found.spread] == [({"n0": 1}, {})]
     assert [row.workload for row in found.workloads] == ["DaemonSet/agent"]
+
+
+def test_pods_that_nothing_owns_keep_their_constraint() -> None:
+    """What went wrong: it goes by the first of those alike. With that one gone it was told as worse by what
+    the others have too many, though there were more before."""
+    nodes = [node("n0", "a"), node("n1", "b")]
+    pods = [pod(f"p{number}", "n0", app="web", spread=[spread()]) for number in range(3)]
+    ending = [pod("p0", "n0", app="web", spread=[spread()], gone=True), *pods[1:]]
+    for left in (pods[1:], ending):
+        found = diff(Cluster.from_objects([*nodes, *pods]), Cluster.from_objects([*nodes, *left]))
+        assert not found.worse
+        assert (found.before.hard_excess, found.after.hard_excess) == (2, 1)
+        changed = [row for row in found.spread if row.before and row.after]
+        assert [(row.workload, row.before["a"], row.after["a"]) for row in changed] == [("Pod/p1", 3, 2)]
+    found = diff(Cluster.from_objects([*nodes, *left]), Cluster.from_objects([*nodes, *pods]))
+    assert [(row.excess_before, row.excess_after) for row in found.worse] == [(1, 2)]

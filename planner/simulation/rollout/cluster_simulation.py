@@ -53,19 +53,20 @@ class ClusterSimulation:
         *,
         preemption: bool,
         seed: int | None,
-        terminating_end: bool = False,
+        in_time: bool = False,
     ) -> None:
         """`doubles` has for every pod that may go the one that takes its place; `absent` are yet to come.
 
-        With `terminating_end` pods that are Terminating from the start end in time.
+        With `in_time` pods that are Terminating from the start end, and a pod that has preempted others and
+        waits for some that still end has its node promised until then.
         """
         self.problem = problem
         self.now = 0.0
         """Seconds since the apply."""
-        self._by_chance = seed is not None
+        self._by_chance, self._in_time = seed is not None, in_time
         self.random = random.Random(f"timeline {seed}")
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
-        told = _are_terminating(problem) & terminating_end
+        told = _are_terminating(problem) & in_time
         # What is Terminating from the start holds its room itself.
         ending = {pod: pod for pod in np.flatnonzero(told).tolist()}
         self._doubles = {**doubles, **ending}
@@ -247,6 +248,7 @@ class ClusterSimulation:
         self.starting.pop(pod, None)
         self.proving.pop(pod, None)
         self._queue.discard(pod)
+        self.scheduler.forget_nominations([pod])
 
     def end(self, double: int) -> None:
         """A pod that was leaving has ended."""
@@ -304,6 +306,8 @@ class ClusterSimulation:
             self.preempted.append((victim, pod))
             self._lose(victim)
         if decision.node is None:
+            if self._in_time and decision.nominated is not None:
+                self.scheduler.nominate(pod, decision.nominated)
             self._refuse(pod, template, decision.message)
             return decision
         self._changes += 1

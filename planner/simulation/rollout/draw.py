@@ -55,7 +55,7 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Prepared
         prepared.absent,
         preemption=preemption,
         seed=seed,
-        terminating_end=True,
+        in_time=True,
     )
     simulation.go_on_starting()
     pace = Pace(seed)

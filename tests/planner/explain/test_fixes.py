@@ -435,3 +435,30 @@ def test_no_fix_drops_more_affinity_than_another_one_with_the_same_rest() -> Non
         change.summary for fix in found.fixes for change in fix.changes if "affinity to" in change.summary
     ]
     assert dropped == ["drop the affinity to pods with app=nothing per kubernetes.io/hostname"]
+
+
+def test_the_largest_request_that_fits_is_the_only_one_offered() -> None:
+    """What went wrong: one as small as another node has room for was offered beside it, for the same node."""
+    full = [pod(f"p{name}", on=name, cpu=cpu) for name, cpu in (("a", "2500m"), ("b", "3"), ("c", "3500m"))]
+    nodes = [
+        node("a", cpu="4", labels={"disk": "ssd"}),
+        node("b", cpu="4", cordoned=True),
+        node("c", cpu="4"),
+    ]
+    found = only(*nodes, *full, pod("new", cpu="2"))
+    lowered = [fix for fix in (*found.fixes, *found.risky) if fix.changes[0].action == "LowerRequest"]
+    assert [fix.changes[0].summary for fix in lowered] == ["request 1500m cpu instead of 2"]
+
+
+def test_a_smaller_request_is_offered_where_more_pods_alike_fit_with_it() -> None:
+    """Two that ask for 1 cpu fit where one that asks for 1500m does."""
+    objects = [
+        node("a", cpu="4"),
+        node("b", cpu="4"),
+        pod("pa", on="a", cpu="2500m"),
+        pod("pb", on="b", cpu="3"),
+    ]
+    waiting = [pod(f"w-{number}", cpu="2", app="web", owner="ReplicaSet/web") for number in range(2)]
+    found = explain(cluster(*objects, *waiting)).items[0]
+    lowered = {f.changes[0].summary: f.places for f in found.fixes if f.changes[0].action == "LowerRequest"}
+    assert lowered == {"request 1500m cpu instead of 2": 1, "request 1 cpu instead of 2": 2}

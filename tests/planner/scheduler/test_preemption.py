@@ -185,3 +185,15 @@ def test_alike_nodes_differ_where_a_budget_has_counted_one_of_their_pods() -> No
     counted = _with_status(budget("b", "web", 0), disruptedPods={"r2": STARTS[0]})
     found = simulate(Cluster.from_objects([*nodes, *running, counted, pod("p", cpu="1", priority=9)]))
     assert [(item.node, item.victims) for item in found.decisions] == [("n2", ("default/r2",))]
+
+
+def test_a_promise_ends_where_evictions_no_longer_help() -> None:
+    """What went wrong: a node stayed promised to a pod that others of its priority keep from it, and pods of
+    lower priority had no room there. kube-scheduler clears the nomination when it finds no candidate."""
+    there = pod("there", "a", cpu="2", priority=9)
+    first = pod("first", cpu="4", priority=9, nominated="a")
+    found = simulate(Cluster.from_objects([node("a"), there, first, pod("later", cpu="1")]))
+    assert {decision.pod: decision.node for decision in found.decisions} == {
+        "default/first": None,
+        "default/later": "a",
+    }

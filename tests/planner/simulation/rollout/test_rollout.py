@@ -311,3 +311,14 @@ def test_daemon_pods_come_to_a_node_without_its_taint(cpu: str, helps: bool) -> 
     told = [change.summary for fix in rollout(cluster, item, replays=3).fixes for change in fix.changes]
     assert "tolerate team:NoSchedule" in told
     assert ("take team:NoSchedule off node b1" in told) == helps
+
+
+def test_a_node_is_kept_for_a_pod_that_preempts_and_waits() -> None:
+    """What went wrong: beside an old pod that still ends the next new one preempts another; that one came
+    back to the same node, and was preempted again, until the run was given up and said not to complete."""
+    shares: dict[str, Any] = {
+        "strategy": {"rollingUpdate": {"maxSurge": "50%", "maxUnavailable": "34%"}},
+        "constraints": [],
+    }
+    objects = running(web(3, cpu="1", **shares), ["a1", "a1", "a1"], *zones("a", cpu="7"))
+    assert applied(objects, web(3, cpu="2", pod={"priority": 5}, **shares), replays=3).completes
