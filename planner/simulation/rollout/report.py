@@ -134,7 +134,8 @@ def by_domain(
     nodes = run.nodes(simulation)
     codes = column.codes[nodes[nodes >= 0]]
     counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
-    return tuple(zip(column.values, counts.tolist(), strict=True))
+    order, names = column.by_name
+    return tuple(zip(names, counts[order].tolist(), strict=True))
 
 
 def counts_at(problem: Problem, state: State, pods: Sequence[int] | None = None) -> list[SpreadCounts]:
