@@ -14,6 +14,8 @@ from planner.explain.node_risks import PLATFORMS, required_labels
 
 _ALIKE = 0.75
 _DIGITS = re.compile(r"\d+")
+#: What is forgotten before zone, region and hostname.
+_PREFIXES = ("topology.kubernetes.io", "kubernetes.io")
 Corrections = Mapping[tuple[str, str], str]
 
 
@@ -49,6 +51,15 @@ def likely(value: str, known: set[str]) -> str:
         return ""
     member = len(value) == len(alike[0]) and value[:-1] == alike[0][:-1]
     return "" if member else alike[0]
+
+
+def likely_key(key: str, known: set[str]) -> str:
+    """The label key that was probably meant: spelled much alike under the same prefix, or with its prefix."""
+    prefix, _, name = key.rpartition("/")
+    if not prefix:
+        return next((f"{of}/{name}" for of in _PREFIXES if f"{of}/{name}" in known), "")
+    meant = likely(name, {other.rpartition("/")[2] for other in known if other.startswith(f"{prefix}/")})
+    return f"{prefix}/{meant}" if meant else likely(key, {k for k in known if k.endswith(f"/{name}")})
 
 
 def _terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:
