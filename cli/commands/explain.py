@@ -68,7 +68,7 @@ def explain(
     if pod:
         wanted: set[str] | None = set(_named(pod, namespace, cluster))
     else:
-        wanted = None if scope == Scope() else scope.pods(cluster) & _pending(cluster)
+        wanted = None if scope == Scope() else scope.pods(cluster) & _scheduled_here(cluster)
     seconds = _SECONDS if batch else 0
     with searching("changes that help") as (_, stop_requested):
         document = find_out(
@@ -92,7 +92,15 @@ def _of_workload(workload: Workload, cluster: Cluster) -> Iterator[str]:
 
 
 def _pending(cluster: Cluster) -> set[str]:
-    return {pod.key for pod in cluster.pods if not pod.node_name}
+    return {pod.key for pod in cluster.pods if pod.is_waiting}
+
+
+def _scheduled_here(cluster: Cluster) -> set[str]:
+    """The pending pods but those of other schedulers, which a note counts."""
+    from planner.scheduler.profile import profiles_of
+
+    known = profiles_of(cluster.scheduler_config)
+    return {pod.key for pod in cluster.pods if pod.is_waiting and pod.spec.scheduler_name in known}
 
 
 def _named(names: Iterable[str], namespace: str | None, cluster: Cluster) -> Iterator[str]:

@@ -156,7 +156,9 @@ def _server_version(command: Sequence[str]) -> str:
         return str(json.loads(answer.stdout).get("gitVersion", ""))
     told = _told(answer)[-1]
     if "(Forbidden)" not in told:
-        raise InputError([f"kubectl: {told}; -f reads files instead of a cluster"])
+        raise InputError(
+            [f"kubectl: {told}; -f, or --snapshot of rollout, reads a file instead of a cluster"]
+        )
     return ""
 
 

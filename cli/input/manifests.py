@@ -105,6 +105,11 @@ def is_kustomized(name: str | Path) -> bool:
     return any(Path(name, file).is_file() for file in _KUSTOMIZATIONS)
 
 
+def built(names: Iterable[str]) -> list[ManifestDocument]:
+    """What kustomize builds of those of these folders that it is meant for."""
+    return _parsed((name, _built(name)) for name in names if is_kustomized(name))
+
+
 def _built(folder: str) -> bytes:
     """What `kubectl apply -k` would apply."""
     try:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from cli.input.dry_run import admitted_templates
 from cli.input.holding import HOLDING
 from cli.input.live import ask_kubectl, kubectl
+from cli.input.manifests import built, is_kustomized
 from cli.output.outcome import say_notes, standard_output
 from cli.output.progress import doing, reading
 from models import Cluster, InputError
@@ -55,7 +56,8 @@ def _load(
         raise InputError(["--server-dry-run asks the API server of a live cluster, and -f reads files"])
     if filename:
         with reading(f"reading {', '.join(filename)}"):
-            cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
+            plain = [name for name in filename if not is_kustomized(name)]
+            cluster = read(plain, recursive=recursive, namespace=namespace, more=built(filename))
     else:
         with reading("asking kubectl for the cluster"):
             cluster = _live(context, kubeconfig, server_dry_run=server_dry_run)

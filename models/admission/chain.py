@@ -19,6 +19,8 @@ from models.admission.evidence import (
     described,
     examples,
     mutation,
+    noted_as_seen,
+    noted_of_server,
     resized_to,
     workload_of,
 )
@@ -55,12 +57,13 @@ class Admission:
         self._selectors = dict(shown_selectors(cluster))
         self._tolerations = dict(shown_tolerations(cluster))
         self._mutations: dict[Whose, Mutation] = {}
+        self._server: dict[Whose, Mutation] = {}
+        self._resizes: list[str] = []
         self._changing = [
             one
             for one in checks_in_force(cluster)
             if one.kind.startswith("Mutating") and one.covers("", "pods", "CREATE")
         ]
-        self.notes: list[str] = []
         self._newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
         known = examples(cluster)
         for whose, example in known.items():
@@ -73,13 +76,18 @@ class Admission:
             labels = example.labels if example.labels and self._is_changed(cluster, pod) else {}
             if found := mutation(expected, pod.spec, labels, requests=not (older or example.is_resized)):
                 self._mutations[whose] = found
-                self.notes.append(f"pods of {described(whose)} are not as their template has them: {found}")
         self._refusals: dict[Whose, str] = {}
         self._admitted: set[Whose] = set()
         for tried in cluster.admitted_templates:
             self._learn(tried)
         for whose, example in known.items():
-            self.notes += self._resized(whose, example)
+            self._resizes += self._resized(whose, example)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is done to pods beyond their templates, told once for all workloads alike."""
+        seen = {whose: found for whose, found in self._mutations.items() if whose not in self._server}
+        return [*noted_as_seen(seen), *noted_of_server(self._server), *self._resizes]
 
     def _is_older_than_limits(self, pod: Pod) -> bool:
         """Whether the LimitRanges were another way when the pod was made: newer, or they would refuse it.
@@ -115,16 +123,13 @@ class Admission:
     def _learn(self, item: AdmittedTemplate) -> None:
         """Take what the API server itself has said for what it will say to all pods of a template."""
         whose = item.namespace, item.workload_kind, item.workload_name
-        evident = self._mutations.pop(whose, None)
-        if evident is not None:
-            self.notes = [note for note in self.notes if f"pods of {described(whose)} are not as" not in note]
+        self._mutations.pop(whose, None)
         if item.admitted is None:
             self._refusals[whose] = item.refusal
             return
         self._admitted.add(whose)
         if found := difference(item.sent, self._predicted(item.sent), item.admitted):
-            self._mutations[whose] = found
-            self.notes.append(f"the API server changes pods of {described(whose)}: {found}")
+            self._mutations[whose] = self._server[whose] = found
 
     def _predicted(self, pod: Pod) -> PodSpec:
         """The spec that the pod would have if nothing changed it but what is known here."""

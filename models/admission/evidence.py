@@ -8,7 +8,8 @@ webhook or policy where one is asked about such pods; others label pods, too.
 The requests of a pod that was resized in place say nothing about those of the next one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -32,6 +33,7 @@ _GIVEN_IN = {f"{owner}.kubernetes.io" for owner in ("apps", "batch", "statefulse
     KRUISE,
     ARGO,
 }
+_MOST_NAMES = 3
 _SIDES = ("containers", "init_containers")
 #: Namespace, kind and name of the workload that decides on a pod's template.
 Whose = tuple[str, str, str]
@@ -122,6 +124,32 @@ class Mutation:
             for side in ("requests", "limits")
         }
         return container.model_copy(update={"resources": container.resources.model_copy(update=update)})
+
+
+def noted_as_seen(mutations: Mapping[Whose, Mutation]) -> Iterator[str]:
+    """A note for every way in which running pods are not as their template has them."""
+    for found, workloads in _by_words(mutations):
+        whose = "templates have" if len(workloads) > 1 else "template has"
+        yield f"pods of {_few(workloads)} are not as their {whose} them: {found}"
+
+
+def noted_of_server(mutations: Mapping[Whose, Mutation]) -> Iterator[str]:
+    """A note for every way in which the API server changes pods that were sent to it."""
+    for found, workloads in _by_words(mutations):
+        yield f"the API server changes pods of {_few(workloads)}: {found}"
+
+
+def _by_words(mutations: Mapping[Whose, Mutation]) -> Iterator[tuple[str, list[str]]]:
+    workloads: dict[str, list[str]] = defaultdict(list)
+    for whose, found in mutations.items():
+        workloads[str(found)].append(described(whose))
+    yield from workloads.items()
+
+
+def _few(workloads: Sequence[str]) -> str:
+    if len(workloads) <= _MOST_NAMES:
+        return " and ".join(filter(None, (", ".join(workloads[:-1]), workloads[-1])))
+    return f"{len(workloads)} workloads ({', '.join(workloads[:_MOST_NAMES])}, ...)"
 
 
 def _other_requests(name: str, expected: ResourceRequirements, seen: ResourceRequirements) -> Iterator[str]:

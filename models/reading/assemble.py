@@ -15,6 +15,7 @@ from models.errors import InputError
 from models.objects.pod import Pod
 from models.reading.documents import ManifestDocument
 from models.reading.object_index import ObjectIndex
+from models.reading.unread import unread
 from models.snapshot import Snapshot
 
 _FIELDS = {
@@ -54,7 +55,6 @@ _FIELDS = {
 }
 #: Workloads of others that are read as the built-in ones that they are like.
 _LIKE = {"deployments": "Rollout", "replica_sets": "CloneSet"}
-_MOST_NAMES = 3
 #: Kinds outside Kubernetes that make pods and are not read, as far as they are widely used.
 _MAKERS = frozenset({"LeaderWorkerSet", "RayCluster", "SparkApplication"})
 
@@ -99,7 +99,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             *shelf.notes,
             *second_ones(found, found),
             *_skipped(documents, found),
-            *_bound_to_nowhere(found),
+            *unread(found),
             *idle(found),
             *admission.notes,
             *admission.unknowns(),
@@ -151,17 +151,6 @@ def _owned_by(kinds: Set[str], found: Snapshot) -> Counter[str]:
         if owner is not None and owner.kind in kinds:
             owned[owner.kind] += 1
     return owned
-
-
-def _bound_to_nowhere(cluster: Snapshot) -> Iterator[str]:
-    """One note about all pods whose node is not in the snapshot."""
-    nodes = {node.name for node in cluster.nodes}
-    lost = [pod for pod in cluster.pods if pod.node_name and pod.node_name not in nodes]
-    if lost:
-        names = ", ".join(f"{pod.key} on {pod.node_name}" for pod in lost[:_MOST_NAMES])
-        more = ", ..." if len(lost) > _MOST_NAMES else ""
-        pods = _counted(len(lost), "pod")
-        yield f"left out {pods} bound to nodes that were not read: {names}{more}"
 
 
 def _counted(number: int, noun: str) -> str:

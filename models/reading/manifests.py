@@ -20,6 +20,7 @@ STDIN = "-"
 #: What the name of a snapshot in columns ends with.
 COMPACT_SUFFIX = ".snapshot"
 _SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz", COMPACT_SUFFIX)
+_CHART = "Chart.yaml"
 #: A line that is longer counts as content.
 _LONGEST_COMMENT = 1 << 16
 
@@ -89,6 +90,10 @@ def _all_files(
             problems.append("-f: the name of a file or folder is missing")
             continue
         path = Path(source)
+        if Path(source, _CHART).is_file():
+            chart = as_utf8(str(path))
+            problems.append(f"{chart}: is a Helm chart: `helm template {chart}` makes manifests of it")
+            continue
         try:
             for path in _paths(Path(source), recursive):
                 with path.open("rb") as file:

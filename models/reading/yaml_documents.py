@@ -16,7 +16,7 @@ def read_yaml(text: str, name: str) -> Iterator[ManifestDocument]:
         for value in yaml_values(text):
             values.append(value)
     except yaml.YAMLError as error:
-        broken = ManifestDocument(name, problems=[yaml_problem(error, name)])
+        broken = ManifestDocument(name, problems=[yaml_problem(error, name, text)])
     for number, value in enumerate(values, start=1):
         if value is not None:
             yield read_value(value, f"{name}, document {number}" if len(values) > 1 else name)
@@ -26,8 +26,15 @@ def read_yaml(text: str, name: str) -> Iterator[ManifestDocument]:
         yield ManifestDocument(name, problems=[f"{name}: is empty"])
 
 
-def yaml_problem(error: yaml.YAMLError, name: str) -> str:
+def yaml_problem(error: yaml.YAMLError, name: str, text: str) -> str:
     """What is broken, and in which line where that is known."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"{name}, line {error.problem_mark.line + 1}: broken YAML: {error.problem}"
+        line = error.problem_mark.line
+        hint = " (lines begin with spaces, not with tabs)" if _begins_with_tab(text, line) else ""
+        return f"{name}, line {line + 1}: broken YAML: {error.problem}{hint}"
     return f"{name}: broken YAML: {str(error).splitlines()[0]}"
+
+
+def _begins_with_tab(text: str, number: int) -> bool:
+    lines = text.split("\n", number + 1)
+    return number < len(lines) and lines[number].lstrip(" ").startswith("\t")

@@ -80,11 +80,13 @@ def _values(plain: bytes, name: str) -> Iterator[Any]:
     from models.reading.yaml_text import yaml_values
 
     try:
-        yield from [value for value in yaml_values(plain.decode()) if value is not None]
-    except yaml.YAMLError as error:
-        raise InputError([yaml_problem(error, name)]) from None
+        text = plain.decode()
     except UnicodeDecodeError as error:
         raise InputError([f"{name}: broken YAML: {error}"]) from None
+    try:
+        yield from [value for value in yaml_values(text) if value is not None]
+    except yaml.YAMLError as error:
+        raise InputError([yaml_problem(error, name, text)]) from None
 
 
 def _items(value: Any, name: str) -> Iterator[Manifest]:

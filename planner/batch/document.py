@@ -17,6 +17,7 @@ from planner.documents.words import counted
 from planner.proof.bounds import status_of
 from planner.scheduler.order import Step
 from planner.scheduler.preemption import may_preempt
+from planner.scheduler.remarks import remarks
 
 
 def document(
@@ -48,6 +49,7 @@ def document(
             *problem.cluster.notes,
             *problem.notes,
             *problem.unproved,
+            *remarks(problem),
             *_notes(found, final_state=final_state),
             *_preempting(pending, waiting),
             *broken_for_running(problem, pending.state.node_of),

@@ -14,6 +14,7 @@ from planner.documents import plan
 from planner.eviction.job_notes import about_evictions
 from planner.problem import endings
 from planner.proof.bounds import status_of
+from planner.scheduler.remarks import remarks
 
 
 def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
@@ -33,6 +34,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
             *problem.cluster.notes,
             *problem.notes,
             *problem.unproved,
+            *remarks(problem),
             *about_evictions(problem, pending.controllers, evicted, pending.kept),
             *endings.left_alone(pending.kept),
         ),

@@ -18,7 +18,7 @@ from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity
 from planner.documents.plan import Cut
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
-from planner.simulation.simulate import remarks
+from planner.scheduler.remarks import remarks
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes

@@ -37,7 +37,7 @@ from planner.problem.problem import Problem
 from planner.proof.clock import Clock
 from planner.proof.effort import DRAWS_SHARE
 from planner.rebalance.plan import rebalance
-from planner.simulation.simulate import remarks
+from planner.scheduler.remarks import remarks
 from planner.whatif.afresh import afresh as all_pending
 
 #: The columns that mean something for a question; others are there when they are asked for.

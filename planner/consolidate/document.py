@@ -26,6 +26,7 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
 from planner.rebalance.document import before_and_after, changes, steps
+from planner.scheduler.remarks import remarks
 
 _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 
@@ -86,6 +87,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *trial.problem.cluster.notes,
             *trial.problem.notes,
             *trial.problem.unproved,
+            *remarks(trial.problem),
             *taken_for_granted(trial.problem, _made_again(emptied, survive)),
             *notes,
         ),

@@ -278,8 +278,6 @@ class _Consolidation:
 
     def _notes(self) -> Iterator[str]:
         problem = self._alone.problem
-        if not problem.pods:
-            yield "no pods were read: whatever runs on these nodes is not in the answer"
         if self._losses is not None:
             yield from self._losses.notes()
         yield from unmodelled(problem.cluster.descheduler_policy)

@@ -23,6 +23,7 @@ from planner.explain.unreached import unreached
 from planner.proof.clock import is_stop_requested, looking_for
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
+from planner.scheduler.remarks import remarks
 
 _CUT = "{why} before it was known which pods and fields exclude each other"
 
@@ -59,6 +60,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
         notes=(
             *cluster.notes,
             *static.problem.notes,
+            *remarks(static.problem),
             *_placed(static, wanted or set()),
             *_making_room(static, wanted),
             *(("stopped: not every change was tried out",) if untried else ()),

@@ -10,9 +10,12 @@ from models.objects.pod import PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost, with_required
+from planner.explain.node_risks import PLATFORMS, required_labels
 
 _ALIKE = 0.75
 _DIGITS = re.compile(r"\d+")
+#: What is forgotten before zone, region and hostname.
+_PREFIXES = ("topology.kubernetes.io", "kubernetes.io")
 Corrections = Mapping[tuple[str, str], str]
 
 
@@ -21,7 +24,7 @@ def corrections(case: PendingCase) -> Iterator[ClusterChange]:
     nodes = case.problem.nodes
     found = {
         (key, value): meant
-        for key, value in dict.fromkeys(_asked(case.template.pod.spec))
+        for key, value in dict.fromkeys(required_labels(case.template.pod.spec))
         if key not in case.admitted_selector
         if (meant := likely(value, set(nodes.column(key).values)))
     }
@@ -39,9 +42,9 @@ def likely(value: str, known: set[str]) -> str:
     """The only known value that is spelled much alike; empty where the value is known or it is not clear.
 
     Values that differ in a number, or in the last letter alone, are members of one family, not typing errors:
-    `zone-a` is no slip for `zone-b`.
+    `zone-a` is no slip for `zone-b`, nor is arm64 for amd64.
     """
-    if value in known or not value:
+    if value in known | PLATFORMS or not value:
         return ""
     alike = get_close_matches(value, sorted(known), n=2, cutoff=_ALIKE)
     if len(alike) != 1 or _DIGITS.findall(value) != _DIGITS.findall(alike[0]):
@@ -50,12 +53,13 @@ def likely(value: str, known: set[str]) -> str:
     return "" if member else alike[0]
 
 
-def _asked(spec: PodSpec) -> Iterator[tuple[str, str]]:
-    yield from spec.node_selector.items()
-    for term in _terms(spec):
-        for item in term.match_expressions:
-            if item.operator == "In":
-                yield from ((item.key, value) for value in item.values)
+def likely_key(key: str, known: set[str]) -> str:
+    """The label key that was probably meant: spelled much alike under the same prefix, or with its prefix."""
+    prefix, _, name = key.rpartition("/")
+    if not prefix:
+        return next((f"{of}/{name}" for of in _PREFIXES if f"{of}/{name}" in known), "")
+    meant = likely(name, {other.rpartition("/")[2] for other in known if other.startswith(f"{prefix}/")})
+    return f"{prefix}/{meant}" if meant else likely(key, {k for k in known if k.endswith(f"/{name}")})
 
 
 def _terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:

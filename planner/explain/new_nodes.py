@@ -16,11 +16,13 @@ from models.objects.quantity import parse_quantity
 from planner.constraints.pod_topology_spread import Rule
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
+from planner.explain.node_risks import risk_of_platform
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
 from planner.problem.nodes import HOSTNAME, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
+from planner.problem.state_taints import lasting
 from planner.whatif.nodes import free_names
 
 _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
@@ -77,6 +79,8 @@ def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -
         ", ".join([f"{what} like {node.name}", *words]),
         new_nodes=tuple(need.on(node_copy(node, name)) for name in names),
         like=position,
+        # What such a node is built for it is without the taint, too.
+        risk=next(filter(None, (risk_of_platform(case.template.pod.spec, one) for one in need.taints)), ""),
     )
 
 
@@ -84,9 +88,8 @@ def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:
     tolerations = case.template.pod.spec.tolerations
     repelling = tuple(
         taint
-        for taint in node.spec.taints
+        for taint in lasting(node.spec.taints)
         if taint.effect != "PreferNoSchedule"
-        and not taint.key.startswith("node.kubernetes.io/")
         and not any(toleration.tolerates(taint) for toleration in tolerations)
     )
     need = _NodeNeed(repelling, missing_labels(case, node), {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
@@ -19,13 +18,10 @@ from planner.constraints.taint_toleration import TaintToleration
 from planner.explain import misspelled
 from planner.explain.blockers import Blocker, PendingCase, refusing
 from planner.explain.change import ClusterChange, Cost, with_required
+from planner.explain.node_risks import risk_of_taint, risk_without
 from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Mask
 
-#: Taints that say what is wrong with a node, or that a cloud has not finished it.
-_CONDITIONS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
-#: Words in a taint's key that stand for a device.
-_DEVICE = re.compile(r"(^|[^a-z])([gtn]pu|fpga|accelerator|dedicated-device)s?($|[^a-z])", re.IGNORECASE)
 _REPELLING = ("NoSchedule", "NoExecute")
 #: Labels that say what a node is; writing something else there would be false.
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
@@ -89,7 +85,7 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     node = case.problem.nodes.nodes[position]
     taints = _untolerated(case, node.spec.taints, cordon=not node.spec.unschedulable)
     spelled = ", ".join(_spelled(taint) for taint in taints)
-    risk = next(filter(None, (_risk_of(case, taint, node) for taint in taints)), "")
+    risk = next(filter(None, (risk_of_taint(case, taint, node) for taint in taints)), "")
     new = tuple(Toleration(key=t.key, value=t.value, effect=t.effect) for t in taints)
     yield ClusterChange(
         "AddToleration",
@@ -110,17 +106,6 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
         node_fragment={"spec": {"taints": [_dump(t) for t in node.spec.taints if t not in taints]}},
         risk=risk,
     )
-
-
-def _risk_of(case: PendingCase, taint: Taint, node: Node) -> str:
-    """Why a taint should stay: the node is unhealthy, or kept for pods that ask for its device."""
-    if taint.key.startswith(_CONDITIONS):
-        return f"{taint.key} says that the node does not work as it should"
-    asked = {name for container in case.template.pod.spec.containers for name in container.resources.requests}
-    devices = {name for name in node.status.allocatable if "/" in name}
-    if (taint.key in devices or _DEVICE.search(taint.key)) and not asked & devices:
-        return f"{taint.key} keeps nodes for pods that ask for a device, and this one does not"
-    return ""
 
 
 def _dump(taint: Taint) -> dict[str, str]:
@@ -252,6 +237,7 @@ def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
             Cost.DROP_REQUIREMENT + len(keys) - 1,
             f"drop {what}",
             edit=lambda spec: without_keys(spec, keys),
+            risk=risk_without(keys),
         )
         wanted = affinity_of(case.template.pod)
         if wanted is not None and wanted.required is not None and _given_affinity(case) is None:
@@ -260,6 +246,7 @@ def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
                 Cost.DROP_REQUIREMENT + len(keys) + 1,
                 f"drop {what} and the required node affinity",
                 edit=lambda spec: _without_affinity(without_keys(spec, keys)),
+                risk=risk_without([*keys, *_keys_of(wanted.required)]),
             )
 
 
@@ -294,13 +281,19 @@ def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
                 Cost.DROP_REQUIREMENT + len(failing),
                 "drop node affinity " + ", ".join(_requirement(item) for item in failing),
                 edit=partial(with_required, field="node_affinity", required=new),
+                risk=risk_without(item.key for item in failing),
             )
     yield ClusterChange(
         "DropNodeRequirement",
         Cost.DROP_REQUIREMENT + 2,
         "drop the required node affinity",
         edit=_without_affinity,
+        risk=risk_without(_keys_of(wanted.required)),
     )
+
+
+def _keys_of(selector: NodeSelector) -> Iterator[str]:
+    yield from (item.key for term in selector.node_selector_terms for item in term.match_expressions)
 
 
 def _requirement(item: NodeSelectorRequirement) -> str:

@@ -78,9 +78,9 @@ def _changes(old: Mapping[str, str], new: Mapping[str, str]) -> Fragment:
 def _spread(
     old: Sequence[TopologySpreadConstraint], new: Sequence[TopologySpreadConstraint]
 ) -> list[Fragment]:
-    """The changed constraints by their key; the whole list where a key stands twice or came anew."""
+    """The changed constraints by their key; the whole list where a key stands twice or is another one."""
     keys = [item.topology_key for item in old]
-    if len(old) != len(new) or len(set(keys)) < len(keys):
+    if keys != [item.topology_key for item in new] or len(set(keys)) < len(keys):
         return [{"$patch": "replace"}, *({**_dump(_given(item)), "maxSkew": item.max_skew} for item in new)]
     changed = []
     for before, after in zip(old, new, strict=True):

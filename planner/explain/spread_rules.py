@@ -15,6 +15,7 @@ from planner.constraints.pod_topology_spread import SOFT, PodTopologySpread, Rul
 from planner.constraints.pod_topology_spread.rule import NO_LABEL
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.change import ClusterChange, Cost
+from planner.explain.misspelled import likely_key
 from planner.explain.node_rules import label
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL, HOSTNAME
@@ -33,14 +34,23 @@ def constraints(case: PendingCase, plugin: PodTopologySpread) -> Iterator[Blocke
     for rule in plugin.hard(case.template):
         codes, name = rule.rejects(ALL), plugin.name
         if (codes == NO_LABEL).any():
-            yield Blocker(name, codes == NO_LABEL, partial(_label, case, rule))
+            meant = "" if rule.column.values else _key_meant(case, rule)
+            yield Blocker(name, codes == NO_LABEL, partial(_label, case, rule, meant))
         skews = np.append(rule.counts.sums() + rule.own - rule.minimum(), 0)[rule.column.codes]
         yield Blocker(name, (codes != 0) & (codes != NO_LABEL), partial(_relax, case, rule), skews)
 
 
-def _label(case: PendingCase, rule: Rule, node: int) -> Iterator[ClusterChange]:
-    """Put the node into a domain, the emptiest, or drop the constraint."""
+def _key_meant(case: PendingCase, rule: Rule) -> str:
+    known = {key for node in case.problem.nodes.nodes for key in node.metadata.labels}
+    return likely_key(rule.constraint.topology_key, known)
+
+
+def _label(case: PendingCase, rule: Rule, meant: str, node: int) -> Iterator[ClusterChange]:
+    """Correct the key, put the node into a domain, the emptiest, or drop the constraint."""
     key, name = rule.constraint.topology_key, case.problem.nodes.names[node]
+    if meant:
+        told = f"did you mean {meant}? No node has the label {key}"
+        yield _changed(case, rule, "CorrectValue", Cost.CORRECTION, told, topology_key=meant)
     values = rule.column.values
     sums = rule.counts.sums()
     offers = (

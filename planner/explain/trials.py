@@ -16,6 +16,7 @@ from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, SpecEdit, edited
 from planner.explain.trial_states import TrialState, TrialStates
 from planner.problem.nodes import HOSTNAME
+from planner.problem.state_taints import lasting
 from planner.scheduler.scheduler import Scheduler
 
 #: What LimitRanges are not asked about: the pod stays.
@@ -268,6 +269,5 @@ def changed_nodes(there: Iterable[Node], candidate: Candidate) -> list[Node]:
 def node_copy(node: Node, name: str) -> Node:
     """A fresh node like another, without pods and not cordoned."""
     labels = {**node.metadata.labels, **({HOSTNAME: name} if HOSTNAME in node.metadata.labels else {})}
-    taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
     fresh = node.changed("metadata", name=name, uid="", labels=labels)
-    return fresh.changed("spec", unschedulable=False, taints=taints, provider_id="")
+    return fresh.changed("spec", unschedulable=False, taints=lasting(node.spec.taints), provider_id="")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import ChainMap
-from collections.abc import Hashable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,6 +27,7 @@ from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.endings import Endings
+from planner.problem.input_notes import group_notes, nothing_read
 from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
@@ -88,10 +89,10 @@ class Problem:
             *self.kubernetes.notes(),
             *self.devices.notes(pending),
             *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
-            *_group_notes(pending),
+            *group_notes(pending),
             *class_notes(cluster, pending),
             *self.endings.notes(),
-            *(() if cluster.nodes else ("there are no nodes: no pod can run, and no constraint be judged",)),
+            *nothing_read(cluster),
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 
@@ -395,14 +396,3 @@ def _labels(columns: Iterable[Column], codes: Iterable[int]) -> dict[str, str]:
     """The labels that these codes stand for; -1 is none."""
     pairs = zip(columns, codes, strict=True)
     return {column.key: column.values[code] for column, code in pairs if code >= 0}
-
-
-def _group_notes(pending: Iterable[Pod]) -> Iterator[str]:
-    """One note about all pods that ask to be scheduled as a group, which is alpha."""
-    grouped = [pod.key for pod in pending if pod.spec.scheduling_group or pod.spec.workload_ref]
-    if grouped:
-        pods = "1 pending pod asks" if len(grouped) == 1 else f"{len(grouped)} pending pods ask"
-        yield (
-            f"{pods} to be scheduled as part of a group ({grouped[0]}): gang scheduling and placement of "
-            "groups by topology are alpha and not modelled, every pod is decided by itself"
-        )

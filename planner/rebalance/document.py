@@ -20,6 +20,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes
 from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, status_of
+from planner.scheduler.remarks import remarks
 from planner.state.state import State
 
 
@@ -55,6 +56,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *problem.cluster.notes,
             *problem.notes,
             *problem.unproved,
+            *remarks(problem),
             *notes,
             *(() if "softExcess" in stages else _not_asked(after)),
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -18,7 +17,7 @@ from planner.documents.rollout import AppliedSimulation
 from planner.documents.words import counted
 from planner.problem.problem import Problem
 from planner.scheduler.draws import sampled
-from planner.scheduler.profile import profiles_of, unmodelled
+from planner.scheduler.remarks import remarks
 from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 from planner.simulation.rollout import rollout
 from planner.simulation.rollout.replaced import taken_apart
@@ -123,20 +122,6 @@ def _explained(problem: Problem, known: DecisionDetails) -> dict[str, object]:
     }
     totals = {name: sum(score[name] for score in scores.values()) for name, _ in feasible} if scores else {}
     return {"rejected": rejected, "scores": scores, "totals": totals}
-
-
-def remarks(problem: Problem) -> Iterator[str]:
-    """What of the scheduler's configuration is not modelled, and which pods are not its own."""
-    yield from unmodelled(problem.cluster.scheduler_config)
-    known = profiles_of(problem.cluster.scheduler_config)
-    others = Counter(
-        problem.pods[pod].spec.scheduler_name
-        for pod in problem.queue()
-        if problem.pods[pod].spec.scheduler_name not in known
-    )
-    for name, pods in sorted(others.items()):
-        asking = "1 pending pod asks" if pods == 1 else f"{pods} pending pods ask"
-        yield f"{asking} for scheduler {name}, which has no profile here: left alone"
 
 
 def _tried_again(scheduler: Scheduler, left: Sequence[int]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from planner.explain.search import FixSearch, TestedFix
 from planner.explain.trial_states import TrialStates
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort, ExplainEffort
+from planner.scheduler.remarks import remarks
 from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
@@ -38,6 +39,7 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
         notes=(
             *cluster.notes,
             *before.snapshot.notes,
+            *remarks(before.snapshot),
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
             *_about_changes(found, before.waiting),
         ),

@@ -15,14 +15,13 @@ from models.objects.node import Node
 from models.objects.storage import CSINode
 from planner.eviction.movable import is_tied
 from planner.problem.nodes import HOSTNAME
+from planner.problem.state_taints import lasting
 from planner.whatif.eviction import bare_pods, drain_notes, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen, nodes_named
 
 _UNREACHABLE = tuple(
     Taint(key="node.kubernetes.io/unreachable", effect=effect) for effect in ("NoSchedule", "NoExecute")
 )
-#: Taints with which the node controller says how a node fares; a new one fares well.
-_CONDITIONS = "node.kubernetes.io/"
 MOST_NEW_NODES = 100_000
 
 
@@ -136,8 +135,7 @@ def _fresh(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:
         creation_timestamp=None,
         deletion_timestamp=None,
     )
-    taints = tuple(item for item in pattern.spec.taints if not item.key.startswith(_CONDITIONS))
-    fresh = fresh.changed("spec", taints=taints, unschedulable=False, provider_id="")
+    fresh = fresh.changed("spec", taints=lasting(pattern.spec.taints), unschedulable=False, provider_id="")
     return fresh.changed("status", images=(), conditions=())
 
 

@@ -49,6 +49,18 @@ def test_namespace_and_labels_choose(
     assert ended.out.splitlines() == [f"pod/{name}" for name in pods]
 
 
+def test_what_is_chosen_may_have_pods_that_are_not_looked_at(planner: Planner, tmp_path: Path) -> None:
+    """One of another scheduler, or one that failed without a node, made -n an error; no note told of it."""
+    other = pod("other", cpu="64", schedulerName="volcano")
+    failed = pod("failed")
+    failed["status"] = {"phase": "Failed"}
+    path = write(tmp_path / "mixed.json", node("a1"), pod("huge", cpu="64"), other, failed)
+    for choice in ((), ("-n", "shop"), ("-l", "app=web")):
+        ended = planner("explain", "-f", path, *choice, "-o", "name")
+        assert (ended.code, ended.out) == (1, "pod/huge -n shop\n")
+        assert "1 pending pod asks for scheduler volcano, which has no profile here: left alone" in ended.err
+
+
 def test_nothing_pending(planner: Planner, tmp_path: Path) -> None:
     """Exit code 0 and one sentence."""
     ended = planner("explain", "-f", write(tmp_path / "well.json", node("a1"), pod("small")))

@@ -185,6 +185,11 @@ def test_a_folder_of_kustomize_is_built(
     words = ("--snapshot", STORY, "--replays", "0", "-n", "shop")
     ended = planner("rollout", "-f", str(folder), *words, "-o", "json")
     assert [row["completes"] for row in json.loads(ended.out)["workloads"]] == [True]
+    # Only rollout built it: others read base.yaml beside a note about a Kustomization, and no patch of it.
+    simulated = planner("simulate", "-f", STORY, "-f", str(folder), "-n", "shop")
+    assert (simulated.code, simulated.err) == (0, "")
+    assert "1 pod placed." in simulated.out
     kubectl.write_text("#!/bin/sh\necho 'error: no such base' >&2\nexit 1\n")
-    refused = planner("rollout", "-f", str(folder), *words)
-    assert (refused.code, refused.err) == (2, f"error: {folder}: kubectl kustomize: no such base\n")
+    for command in (("rollout", *words), ("simulate", "-f", STORY)):
+        refused = planner(*command, "-f", str(folder))
+        assert (refused.code, refused.err) == (2, f"error: {folder}: kubectl kustomize: no such base\n")

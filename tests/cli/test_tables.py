@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from cli.output.blocks import Cell
+from cli.output.blocks import Cell, SpreadRow, text_of
+from cli.output.forms.spreads import matrix
 from cli.output.page import Page
 from cli.output.screen import Screen
 from cli.output.table import JOINT, table
@@ -249,3 +250,20 @@ def test_names_are_whole_in_a_pipe(
     assert "7f9c6d8b5b" in out
     broken = [part for name in known for cut in range(8, len(name)) if (part := name[:cut] + "\n") in out]
     assert not broken, out
+
+
+def test_a_few_domains_are_told_by_name_where_a_matrix_is_too_wide() -> None:
+    """`1 zone holds 1, 1 holds 2, 1 holds 3 (1 too many: b)` is longer, and says nothing of a and c."""
+    row = SpreadRow(
+        namespace="shop",
+        workload="Deployment/web",
+        topology_key="topology.kubernetes.io/zone",
+        when="DoNotSchedule",
+        max_skew=1,
+        selector="",
+        skews=(2,),
+        domains={"a": (1,), "b": (3,), "c": (2,)},
+        surplus={"b": 1},
+    )
+    ((*_, told),) = matrix(("now",), [row], listed=False).rows
+    assert text_of(told).replace(JOINT, " ") == "a 1, b 3 (1 too many), c 2"

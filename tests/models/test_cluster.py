@@ -119,6 +119,22 @@ def test_pods_on_unknown_nodes_are_noted() -> None:
     )
 
 
+def test_volumes_of_running_pods_that_the_files_lack_are_noted() -> None:
+    """`kubectl get all` prints no claims: of pods in their place it was said that they find no node."""
+    running = pod(
+        "db", nodeName="n1", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    )
+    bound = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
+    bound["spec"] = {"volumeName": "pv-1"}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-1"}}
+    for objects, missing in (([], "PersistentVolumeClaim default/data"), ([bound], "PersistentVolume pv-1")):
+        (note,) = Cluster.from_objects([node("n1"), running, *objects]).notes
+        assert (
+            f"1 volume was not read, so that pods made in their place find no node here: {missing};" in note
+        )
+    assert not Cluster.from_objects([node("n1"), running, bound, volume]).notes
+
+
 def test_a_later_manifest_replaces_an_earlier_object() -> None:
     """As after `kubectl apply`: the new spec with the old identity, so that pods stay owned."""
     before = workload("ReplicaSet", "web", replicas=1)

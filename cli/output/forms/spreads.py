@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cli.output.blocks import Cell, SpreadRow, Table, Tone, Words
 from cli.output.page import counted
+from cli.output.table import JOINT
 
 _WELL_KNOWN = {
     "topology.kubernetes.io/zone": "zone",
@@ -171,9 +172,18 @@ def _counts(row: SpreadRow, domains: Sequence[str]) -> Iterator[Words]:
 def _all_sums(row: SpreadRow, states: Sequence[str]) -> str:
     """How many domains hold how many; of several states only the fewest and the most pods of a domain."""
     if len(states) == 1:
-        return summed_up(row, 0)
+        return _by_name(row) if len(row.domains) + row.unlisted <= _MOST_NAMES else summed_up(row, 0)
     ranges = [_range([pods[state] for pods in row.domains.values()]) for state in range(len(states))]
     return _side_by_side(ranges) + (f"; {row.remark}" if row.remark else "")
+
+
+def _by_name(row: SpreadRow) -> str:
+    """`a 1, b 3 (1 too many), c 2`: of a few domains that is shorter than how many hold how many."""
+    parts = []
+    for domain, pods in row.domains.items():
+        more = f" ({too_many(row.surplus[domain])})" if domain in row.surplus else ""
+        parts.append(f"{domain} {pods[0]}{more}".replace(" ", JOINT))
+    return ", ".join(parts)
 
 
 def _range(pods: Sequence[int]) -> str:

@@ -28,6 +28,14 @@ _GROUPS = {
     "apps": {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
     "batch": {"CronJob", "Job"},
 }
+#: Of other kinds whose older versions are still in charts: those that the releases modelled here serve.
+_SERVED = {
+    ("autoscaling", "HorizontalPodAutoscaler"): {"v1", "v2"},
+    ("node.k8s.io", "RuntimeClass"): {"v1"},
+    ("policy", "PodDisruptionBudget"): {"v1"},
+    ("scheduling.k8s.io", "PriorityClass"): {"v1"},
+    ("storage.k8s.io", "StorageClass"): {"v1"},
+}
 _SELECTING = {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}
 _JOB_LABELS = {"controller-uid", "batch.kubernetes.io/controller-uid"}
 _ROLLING = "RollingUpdate"
@@ -36,14 +44,18 @@ _WHOLE = 100
 
 
 def invalid_fields(item: Fields) -> Iterator[str]:
-    """Every field of a workload or pod that is not as it has to be; nothing of objects of other kinds."""
+    """Every field of a workload or pod that is not as it has to be; of other kinds a version that is gone."""
     kind, spec = text_of(item, "kind"), fields_of(item, "spec")
     group, _, version = text_of(item, "apiVersion").rpartition("/")
-    if kind not in _GROUPS.get(group, ()):
-        return
-    if version != "v1":
+    is_workload = kind in _GROUPS.get(group, ())
+    served = {"v1"} if is_workload else _SERVED.get((group, kind))
+    if served is not None and version not in served:
         yield f'no matches for kind "{kind}" in version "{group}/{version}"'
-        return
+    elif is_workload:
+        yield from _invalid_workload(item, kind, spec)
+
+
+def _invalid_workload(item: Fields, kind: str, spec: Fields) -> Iterator[str]:
     metadata = fields_of(item, "metadata")
     yield from checked("metadata.name", metadata.get("name"), label if kind == "StatefulSet" else subdomain)
     yield from _labelled(metadata, "metadata")

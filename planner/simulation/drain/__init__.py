@@ -27,6 +27,7 @@ from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for, report_best
 from planner.proof.effort import STANDARD, DrainEffort, Effort
+from planner.scheduler.remarks import remarks
 from planner.simulation.drain import held, notes
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.fixes import Fixes
@@ -288,6 +289,7 @@ class DrainRun:
         problem, doubled, absent = self._problem, self._doubled, self._replaced.values()
         yield from self._cluster.notes
         yield from problem.notes
+        yield from remarks(problem)
         yield from notes.overridden(problem, evicted)
         yield from notes.not_made_again(problem, self._controllers, evicted)
         yield from taken_for_granted(problem, evicted)

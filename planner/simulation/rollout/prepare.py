@@ -16,6 +16,7 @@ from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
+from planner.scheduler.profile import unmodelled
 from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
 from planner.simulation.rollout.refused import refusals
@@ -86,6 +87,7 @@ def prepare(
         *cluster.notes,
         *manifests.notes,
         *plain.notes,
+        *unmodelled(plain.cluster.scheduler_config),
         *slots.notes,
         *second_ones(cluster, manifests),
         *kept_numbers(cluster, manifests),

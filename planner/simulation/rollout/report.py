@@ -141,7 +141,8 @@ def spread_of(problem: Problem, simulation: ClusterSimulation, run: ControllerRu
     for column in map(problem.nodes.column, keys_of(owner)):
         codes = column.codes[nodes[nodes >= 0]]
         counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
-        found.append(tuple(zip(column.values, counts.tolist(), strict=True)))
+        order, names = column.by_name
+        found.append(tuple(zip(names, counts[order].tolist(), strict=True)))
     return tuple(found)
 
 

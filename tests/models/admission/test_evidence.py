@@ -27,6 +27,16 @@ def deployment(replicas: int = 2, cpu: str = "100m", **spec: Any) -> Object:
 
 def running(spec: Object, *objects: Object, replicas: int = 2, labels: Object | None = None) -> Cluster:
     """The Deployment with one pod that runs with this spec, of as many as it asks for."""
+    node = {
+        "kind": "Node",
+        "metadata": {"name": "n1"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}},
+    }
+    return Cluster.from_objects([node, *running_objects(spec, replicas, labels), *objects])
+
+
+def running_objects(spec: Object, replicas: int = 2, labels: Object | None = None) -> list[Object]:
+    """The Deployment, its ReplicaSet and the pod."""
     item = deployment(replicas)
     template = {**item["spec"]["template"], "metadata": {"labels": HASHED}}
     replica_set = {
@@ -51,12 +61,7 @@ def running(spec: Object, *objects: Object, replicas: int = 2, labels: Object | 
         "spec": {"nodeName": "n1", **spec},
         "status": {"phase": "Running"},
     }
-    node = {
-        "kind": "Node",
-        "metadata": {"name": "n1"},
-        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}},
-    }
-    return Cluster.from_objects([node, item, replica_set, pod, *objects])
+    return [item, replica_set, pod]
 
 
 def container(name: str = "c", cpu: str = "100m") -> Object:
@@ -191,3 +196,22 @@ def test_a_pod_that_a_limit_range_would_refuse_is_older_than_its_bounds() -> Non
     assert made(found).containers[0].resources.limits == {"cpu": 2 * 10**9}
     (new,) = [pod for pod in found.pods if not pod.node_name]
     assert not new.refusal
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (2, "Deployment n0/web and Deployment n1/web are not as their templates have them"),
+        (5, "5 workloads (Deployment n0/web, Deployment n1/web, Deployment n2/web, ...) are not as their"),
+    ],
+)
+def test_workloads_that_are_changed_alike_are_noted_together(number: int, words: str) -> None:
+    """In a service mesh every workload had a note of its own, and the answer came after hundreds of lines."""
+    spec = {"containers": [container(), container("proxy", "50m")]}
+    objects = [
+        {**item, "metadata": {**item["metadata"], "namespace": f"n{place}"}}
+        for place in range(number)
+        for item in running_objects(spec)
+    ]
+    (note,) = [note for note in Cluster.from_objects(objects).notes if "template" in note]
+    assert note.startswith(f"pods of {words}")

@@ -52,6 +52,24 @@ def test_a_version_that_is_no_more() -> None:
     assert [*invalid_fields(before)] == ['no matches for kind "Deployment" in version "apps/v1beta2"']
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "gone"),
+    [
+        ("policy/v1beta1", "PodDisruptionBudget", True),
+        ("policy/v1", "PodDisruptionBudget", False),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", True),
+        ("autoscaling/v1", "HorizontalPodAutoscaler", False),
+        ("resource.k8s.io/v1beta1", "ResourceClaim", False),
+    ],
+)
+def test_a_version_of_what_goes_with_workloads_that_is_no_more(version: str, kind: str, gone: bool) -> None:
+    """The rollout was said to complete, and the API server takes no such budget."""
+    item = {"apiVersion": version, "kind": kind, "metadata": {"name": "web"}, "spec": {}}
+    assert [*invalid_fields(item)] == (
+        [f'no matches for kind "{kind}" in version "{version}"'] if gone else []
+    )
+
+
 @pytest.mark.parametrize("kind", ["ClusterRole", "CloneSet"])
 def test_nothing_is_said_of_other_kinds(kind: str) -> None:
     """Roles have colons in their names, and what others define has rules of its own."""

@@ -68,6 +68,11 @@ def test_a_required_field_in_another_spelling(tmp_path: Path) -> None:
         ),
         ("kind: Pod\nspec: {}\nspec: {}\n", "line 3: broken YAML: the key 'spec' appears twice"),
         (
+            "kind: Pod\nmetadata:\n\tname: web\n",
+            "line 3: broken YAML: found character that cannot start any token "
+            "(lines begin with spaces, not with tabs)",
+        ),
+        (
             "kind: Pod\nmetadata:\n  name: {{ .Release.Name }}-web\n",
             "line 3: broken YAML: a key must be a string "
             "(where this is a template, `helm template` makes manifests of it)",
@@ -81,3 +86,14 @@ def test_what_was_probably_forgotten(tmp_path: Path, text: str, words: str) -> N
     with pytest.raises(InputError) as refused:
         Cluster.load(path)
     assert refused.value.problems == (f"{path}, {words}",)
+
+
+def test_the_folder_of_a_helm_chart(tmp_path: Path) -> None:
+    """Its files were told one by one to have no kind; what was forgotten is `helm template`."""
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 0.1.0\n")
+    (tmp_path / "values.yaml").write_text("replicas: 1\n")
+    with pytest.raises(InputError) as refused:
+        Cluster.load(tmp_path)
+    assert refused.value.problems == (
+        f"{tmp_path}: is a Helm chart: `helm template {tmp_path}` makes manifests of it",
+    )

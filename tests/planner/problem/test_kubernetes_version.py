@@ -69,7 +69,7 @@ def test_a_server_that_does_not_tell_is_passed_over() -> None:
 )
 def test_what_the_table_does_not_have_is_a_note(kubernetes: str, words: str | None) -> None:
     """Newer, older, and what is known by announcement alone."""
-    notes = simulate(Cluster.from_objects([node("n1")], kubernetes=kubernetes)).notes
+    notes = simulate(Cluster.from_objects([node("n1"), pod("p", on="n1")], kubernetes=kubernetes)).notes
     assert notes == () if words is None else any(words in note for note in notes)
 
 

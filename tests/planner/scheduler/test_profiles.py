@@ -242,7 +242,7 @@ def test_what_is_not_modelled_is_said(config: Object, words: str) -> None:
 def test_a_plugin_of_ones_own_may_be_disabled_at_a_point() -> None:
     """It was enabled at all of them; nothing is amiss, but that it is not modelled."""
     plugins = {"multiPoint": {"enabled": named("Mine")}, "score": {"disabled": named("Mine")}}
-    notes = simulate(cluster(node("n1"), scheduler(profile(plugins=plugins)))).notes
+    notes = simulate(cluster(node("n1"), pod("p"), scheduler(profile(plugins=plugins)))).notes
     assert notes == ("plugin Mine of profile default-scheduler is not modelled",)
 
 
@@ -250,7 +250,7 @@ def test_a_plugin_of_ones_own_may_be_disabled_at_a_point() -> None:
 def test_scoring_all_nodes_needs_no_note(percentage: int) -> None:
     """0 is kube's own choice and 100 is what the planner does."""
     config = scheduler(profile(), percentageOfNodesToScore=percentage)
-    assert simulate(cluster(node("n1"), config)).notes == ()
+    assert simulate(cluster(node("n1"), pod("p"), config)).notes == ()
 
 
 def test_preemption_can_be_disabled_by_a_profile() -> None:

@@ -384,3 +384,10 @@ def test_a_daemon_pod_that_waits_for_a_node_goes_with_it() -> None:
     found = cluster(node("n1"), node("n2"), waits, pod("other", cpu="9", only_on=[only_there]))
     assert [item.name for item in remove_nodes(found, "n1").pods] == ["other"]
     assert len(remove_nodes(found, "n2").pods) == 2
+
+
+def test_new_nodes_keep_the_taints_that_say_what_they_are_for() -> None:
+    """Nodes like a Windows node of GKE had lost its taint; those about to go kept theirs."""
+    taints = ["node.kubernetes.io/os=windows:NoSchedule", "ToBeDeletedByClusterAutoscaler=1:NoSchedule"]
+    found = add_nodes(cluster(node("w", taints=taints), pod("p")), 1, "w")
+    assert [item.key for item in found.nodes[1].spec.taints] == ["node.kubernetes.io/os"]

@@ -12,7 +12,7 @@ from planner import rollout, whatif
 from planner.documents.rollout import Rollout
 from planner.simulation.rollout.draw import begin
 from planner.simulation.rollout.prepare import prepare
-from tests.builders import ZONE, Object, node
+from tests.builders import ZONE, Object, node, pod
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
 
@@ -127,7 +127,7 @@ def test_a_job_that_falls_in_parallelism_takes_the_youngest_whatever_deletion_co
 @pytest.mark.parametrize("completions", [3, None])
 def test_a_job_with_parallelism_0_has_no_active_pods_and_does_not_complete(completions: int | None) -> None:
     """One with completions was called complete, one without was called stopped; both only make no pods."""
-    found = applied([node("a1", zone="a")], job(0, completions=completions))
+    found = applied([node("a1", zone="a"), pod("other", on="a1")], job(0, completions=completions))
     note = "Job shop/sums has parallelism 0: it has no active pods, and does not complete while that is so"
     assert (found.completes, found.notes) == (True, (note,))
     assert [end.domains for end in found.workloads[0].ends] == [{ZONE: {"a": 0}}]

@@ -157,6 +157,14 @@ def test_daemon_sets_go_node_by_node(rolling: dict[str, Any], least: int) -> Non
     assert found.workloads[0].ends[0].domains == {ZONE: {"a": 1, "b": 1, "c": 1}}
 
 
+def test_domains_are_told_by_name() -> None:
+    """They came in the order of the nodes' names: zone c, a, b where the nodes of c have the first one."""
+    nodes = node("arm", zone="c"), node("pool-a", zone="a"), node("pool-b", zone="b")
+    objects = running(web(2), ["pool-a", "pool-b"], *nodes)
+    found = applied(objects, web(2, cpu="200m"))
+    assert [*found.workloads[0].ends[0].domains[ZONE]] == ["a", "b", "c"]
+
+
 def test_the_lines_of_all_draws_are_kept() -> None:
     """Where pods are last tried at other moments their lines differ; an end that completes has none."""
     nodes = [node(f"{zone}{number}", zone=zone, cpu="2") for zone in "abc" for number in "12"]

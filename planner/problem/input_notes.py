@@ -1,0 +1,25 @@
+"""Notes about what was read: nothing of a kind that every answer needs, or what is not modelled."""
+
+from collections.abc import Iterable, Iterator
+
+from models import Cluster
+from models.objects.pod import Pod
+
+
+def nothing_read(cluster: Cluster) -> Iterator[str]:
+    """That an answer is about no nodes, or no pods: it looks as if all were well."""
+    if not cluster.nodes:
+        yield "there are no nodes: no pod can run, and no constraint be judged"
+    elif not cluster.pods:
+        yield "no pods were read: whatever runs on these nodes is not in the answer"
+
+
+def group_notes(pending: Iterable[Pod]) -> Iterator[str]:
+    """One note about all pods that ask to be scheduled as a group, which is alpha."""
+    grouped = [pod.key for pod in pending if pod.spec.scheduling_group or pod.spec.workload_ref]
+    if grouped:
+        pods = "1 pending pod asks" if len(grouped) == 1 else f"{len(grouped)} pending pods ask"
+        yield (
+            f"{pods} to be scheduled as part of a group ({grouped[0]}): gang scheduling and placement of "
+            "groups by topology are alpha and not modelled, every pod is decided by itself"
+        )

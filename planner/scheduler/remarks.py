@@ -1,0 +1,23 @@
+"""Notes on what of the scheduler's configuration is not modelled, and which pods are not its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from planner.problem.problem import Problem
+from planner.scheduler.profile import profiles_of, unmodelled
+
+
+def remarks(problem: Problem) -> Iterator[str]:
+    """Both; pods of other schedulers are counted by their scheduler."""
+    yield from unmodelled(problem.cluster.scheduler_config)
+    known = profiles_of(problem.cluster.scheduler_config)
+    others = Counter(
+        problem.pods[pod].spec.scheduler_name
+        for pod in problem.queue()
+        if problem.pods[pod].spec.scheduler_name not in known
+    )
+    for name, pods in sorted(others.items()):
+        asking = "1 pending pod asks" if pods == 1 else f"{pods} pending pods ask"
+        yield f"{asking} for scheduler {name}, which has no profile here: left alone"
