@@ -242,6 +242,18 @@ def test_a_replacement_that_lands_elsewhere_is_not_said_to_have_no_node(tmp_path
     assert "has no node" not in words
 
 
+def test_no_wave_is_due_once_all_moves_are_done(tmp_path: Path) -> None:
+    """What went wrong: `wave 0 of 1 is due`, and nothing was said of the pod that was still ending."""
+    move = "move shop web-1 u1 old ReplicaSet/web n1"
+    pods = row("web-2", "n1", "u2") + row("web-9", "n2", "u9")
+    ends = f"read_pods() {{ PODS='{pods}'; }}; carry_out"
+    code, words, _ = run_part(tmp_path, move, ends, "shop|web-1|u1|old|30|30|\n")
+    assert code == 1
+    lines = words.splitlines()
+    assert "done: 1 of 1 move" in lines
+    assert "  shop/web-1 is still terminating on old" in lines
+
+
 @pytest.mark.parametrize("failing", ["get ReplicaSet/web", "get deployment web"])
 def test_nothing_is_pinned_while_it_is_not_known_whether_a_deployment_is_above(
     tmp_path: Path, failing: str

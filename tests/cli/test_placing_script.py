@@ -130,3 +130,11 @@ def test_a_pin_says_for_which_pod_it_is(tmp_path: Path) -> None:
     code, words, calls = run_part(tmp_path, f"{evict}; do_replace shop ReplicaSet/web n1 1 '[]'", "nothing")
     assert (code, "until the replacement of web-1 has landed" in words) == (0, True)
     assert any('"planner/pinned-for":"web-1"' in call for call in calls)
+
+
+def test_one_step_is_no_steps(tmp_path: Path) -> None:
+    """What went wrong: `done: 1 steps`."""
+    unchecked = "; ".join(f"check_{what}() {{ :; }}" for what in ("rights_to_place", "pods", "room"))
+    ends = f"plan() {{ bind shop web-1 u1 n1; }}; CLUSTER=''; {unchecked}; main"
+    code, words, _ = run_part(tmp_path, ends, "nothing")
+    assert (code, words.splitlines()[-1]) == (0, "done: 1 step")

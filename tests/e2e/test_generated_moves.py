@@ -139,7 +139,7 @@ def _differences(live: ControlPlane, folder: Path, command: Sequence[str]) -> It
     document = json.loads(told.stdout)
     printed = live.planner(*command, "-o", "script")
     if document.get("blocked"):
-        if printed.returncode != 1 or printed.stdout:
+        if printed.returncode != 2 or printed.stdout:
             yield f"a script for a drain that gets stuck: {printed.returncode}"
         return
     if printed.returncode not in (0, 1):

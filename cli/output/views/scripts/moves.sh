@@ -165,7 +165,9 @@ look_twice() {
 
 # What the cluster looks like, for the user to decide how to go on.
 picture() {
-    complain "done: $DONE of $(counted "$MOVES" move)${DUE:+, wave $DUE of $WAVES is due}"
+    begun=$DUE
+    [ "$DUE" -gt 0 ] || begun=$WAVES # all moves are done, and other pods are not as planned
+    complain "done: $DONE of $(counted "$MOVES" move)$([ "$DUE" -eq 0 ] || printf ', wave %s of %s is due' "$DUE" "$WAVES")"
     printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
         $1 == "P" && $6 == "" { on[$2 " " $8] = on[$2 " " $8] " " ($5 == "" ? "(no-node)" : $5) }
         $1 == "O" {
@@ -176,7 +178,7 @@ picture() {
         }' >&2
     tell_unscheduled '  '
     tell_resumed
-    if read_ending "$(evicted_until "$DUE")"; then
+    if read_ending "$(evicted_until "$begun")"; then
         printf '%s\n' "$ENDING" | awk -F'|' 'NF {
             print "  " $1 "/" $2 " is still terminating on " $4 ($7 == "" ? "" : ", finalizers: " $7)
         }' >&2

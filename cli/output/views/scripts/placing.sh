@@ -293,5 +293,5 @@ main() {
     check_room
     place
     release_pins
-    say "${WOULD}done: $STEPS steps"
+    say "${WOULD}done: $(counted "$STEPS" step)"
 }
