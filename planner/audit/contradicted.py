@@ -77,7 +77,7 @@ def _explains(scheduler: Scheduler, pod: int, line: str) -> bool:
         return True
     framework, plan = scheduler.framework_of(pod), scheduler.plan_of(pod)
     diagnoses = [framework.diagnose(plan)]
-    if scheduler.has_nominations:
+    if scheduler.promises:
         diagnoses.append(scheduler.diagnose(pod))
     return any(_says(framework, plan, diagnosis, said["reasons"]) for diagnosis in diagnoses)
 

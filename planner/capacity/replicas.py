@@ -62,7 +62,7 @@ def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int, few: int) -
     Fewer than `few` in all are placed one by one.
     """
     plan, state = scheduler.plan_of(pod), scheduler.state
-    if scheduler.has_nominations:
+    if scheduler.promises:
         # Room that is promised to a pod is free all the same.
         return None
     by_node, mark = in_any_order(plan), state.mark()

@@ -51,7 +51,7 @@ class AtRest:
         self.evicted: list[int] = []
         self.messages: dict[int, str] = {}
         self.late: dict[int, int] = {}
-        self._changes = 0
+        self._changes = self._promises = 0
         self._claiming: list[tuple[int, int]] = []
         self._run()
 
@@ -68,7 +68,7 @@ class AtRest:
 
     def _take(self, decision: SchedulingDecision, asked: _Asked) -> None:
         pod, node, changes = decision.pod, decision.node, self._changes
-        self._evicted(decision)
+        self._freed(decision)
         if decision.message:
             self.messages[pod] = decision.message
         if node is None:
@@ -82,8 +82,11 @@ class AtRest:
     def _alike(self, pod: int) -> _Alike:
         return int(self.problem.template_of[pod]), self.problem.pods[pod].status.nominated_node_name
 
-    def _evicted(self, decision: SchedulingDecision) -> None:
-        self._changes += bool(decision.victims)
+    def _freed(self, decision: SchedulingDecision) -> None:
+        """Take note of room that others may use now: of evicted pods, and of a promise that is given up."""
+        promises, before = self.scheduler.promises, self._promises
+        self._changes += bool(decision.victims) or promises < before
+        self._promises = promises
         self.evicted += decision.victims
 
     def _placed(self, pod: int, node: int) -> None:
@@ -99,7 +102,7 @@ class AtRest:
             self.messages[pod] = self.messages[other]
             return
         decision = self.scheduler.decide(pod)
-        self._evicted(decision)
+        self._freed(decision)
         if decision.node is None:
             self.messages[pod] = decision.message
             # Its own victims are a change for itself, too: it has the line from before they went.

@@ -25,9 +25,9 @@ class Nominations:
         self._node_of: dict[int, int] = {}
         self._waiting: dict[int, list[int]] = defaultdict(list)
 
-    def __bool__(self) -> bool:
-        """Whether any node is promised to a pod."""
-        return bool(self._node_of)
+    def __len__(self) -> int:
+        """How many pods are promised a node."""
+        return len(self._node_of)
 
     def restore(self, pod: int) -> None:
         """Take over the nomination that the snapshot shows."""

@@ -97,11 +97,6 @@ class Scheduler:
         """Decide a pod, or say why the scheduler does not even look at it."""
         return self._gated(pod) or self.decide(pod)
 
-    @property
-    def has_nominations(self) -> bool:
-        """Whether a node is promised to some pod."""
-        return bool(self._nominations)
-
     def would_bind(self, pod: int) -> bool:
         """Whether a pod is looked at, and is bound if a node is free."""
         failure = self.framework_of(pod).bind_failure(self.problem.template(pod))
@@ -116,6 +111,11 @@ class Scheduler:
         """Take over the nominations that the snapshot shows for these pods."""
         for pod in pods:
             self._nominations.restore(pod)
+
+    @property
+    def promises(self) -> int:
+        """How many pods are promised a node."""
+        return len(self._nominations)
 
     def nominate(self, pod: int, node: int) -> None:
         """Promise a node to a pod that waits until others there have ended."""
@@ -157,12 +157,12 @@ class Scheduler:
 
         A pod like the last one of its template, which was refused before anything changed, is refused, too.
         """
-        template = int(self.problem.template_of[pod])
+        template, promised = int(self.problem.template_of[pod]), bool(self._nominations)
         version, message = self._refused.get(template, (-1, ""))
-        if version == self.state.version and not self._nominations:
+        if version == self.state.version and not promised:
             return SchedulingDecision(pod, None, message)
         found = self._decided(pod)
-        if found.explanation is None and found.node is None and found.nominated is None:
+        if found.explanation is None and found.node is None and found.nominated is None and not promised:
             self._refused[template] = self.state.version, found.message
         return found
 
