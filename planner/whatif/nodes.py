@@ -15,6 +15,7 @@ from models.objects.node import Node
 from models.objects.storage import CSINode
 from planner.eviction.movable import is_tied
 from planner.problem.nodes import HOSTNAME
+from planner.problem.selection import PLACE_LABELS
 from planner.problem.state_taints import lasting
 from planner.whatif.eviction import bare_pods, drain_notes, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen, nodes_named
@@ -131,12 +132,22 @@ def _fresh(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:
         "metadata",
         name=name,
         uid=stand_in_uid("Node", name),
-        labels={**pattern.metadata.labels, HOSTNAME: name, **labels},
+        labels={**_moved(pattern.metadata.labels, labels), HOSTNAME: name, **labels},
         creation_timestamp=None,
         deletion_timestamp=None,
     )
     fresh = fresh.changed("spec", taints=lasting(pattern.spec.taints), unschedulable=False, provider_id="")
     return fresh.changed("status", images=(), conditions=())
+
+
+def _moved(own: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels of a node in the place that others say: drivers have labels of their own for its zone."""
+    places = {
+        (key.rpartition("/")[2], own[key]): labels[key]
+        for key in PLACE_LABELS
+        if key in labels and key in own
+    }
+    return {key: places.get((key.rpartition("/")[2], value), value) for key, value in own.items()}
 
 
 def _named(drivers: CSINode, name: str) -> CSINode:

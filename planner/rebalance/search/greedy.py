@@ -29,8 +29,10 @@ from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLim
 def repaired_one_by_one(evaluator: Evaluator, best: Found) -> Found:
     """The neighbourhood of moves that the scheduler makes by itself, or nearly so, one after the other."""
     del best
-    broken = evaluator.trial.ledger.broken(evaluator.protections.kinds)
-    return evaluator.of([*Greedy(evaluator).moves(broken)])
+    greedy, broken = Greedy(evaluator), evaluator.trial.ledger.broken(evaluator.protections.kinds)
+    # Soft constraints would take moves that hard ones need, where only so many are allowed.
+    hard = [constraint for constraint in broken if constraint.hard]
+    return evaluator.of([*greedy.moves(hard), *greedy.moves(broken)])
 
 
 class Greedy:

@@ -391,3 +391,14 @@ def test_new_nodes_keep_the_taints_that_say_what_they_are_for() -> None:
     taints = ["node.kubernetes.io/os=windows:NoSchedule", "ToBeDeletedByClusterAutoscaler=1:NoSchedule"]
     found = add_nodes(cluster(node("w", taints=taints), pod("p")), 1, "w")
     assert [item.key for item in found.nodes[1].spec.taints] == ["node.kubernetes.io/os"]
+
+
+def test_new_nodes_are_in_another_zone_for_drivers_too() -> None:
+    """With another zone a node kept topology.gke.io/zone, and could reach the volumes of its old one."""
+    driver, region = "topology.gke.io/zone", "topology.kubernetes.io/region"
+    pattern = node("a1", "eu-a", labels={driver: "eu-a", region: "eu", "pool": "eu-a"})
+    found = add_nodes(cluster(pattern, pod("p")), 1, "a1", {ZONE: "eu-b"}).nodes[1]
+    expected = {HOST: "a1-1", ZONE: "eu-b", driver: "eu-b", region: "eu", "pool": "eu-a"}
+    assert found.metadata.labels == expected
+    kept = add_nodes(cluster(pattern, pod("p")), 1, "a1", {ZONE: "eu-b", driver: "eu-c"}).nodes[1]
+    assert kept.metadata.labels == expected | {driver: "eu-c"}
