@@ -5,17 +5,32 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from models import Cluster
 from models.errors import InputError
-from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
+from planner import (
+    capacity,
+    check,
+    compare,
+    consolidate,
+    diff,
+    explain,
+    rebalance,
+    scale_down,
+    simulate,
+    solve,
+    survive,
+)
 from planner.documents.plan import Document
 from planner.simulation.drain import drain
 from planner.simulation.rollout import rollout
 from tests import seeds
 from tests.models.sharing.anonymous import Disguise
+from tests.planner.capacity_clusters import mixed
+from tests.truth import mutations, sets_drawn, wide
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*/"))
@@ -27,6 +42,8 @@ QUICK: dict[str, Callable[[Cluster], Document]] = {
     "simulate": lambda cluster: simulate(cluster, verbose=True),
 }
 SEARCHES: dict[str, Callable[[Cluster], Document]] = {
+    "capacity": lambda cluster: capacity(cluster, best=True, autoscalers=True, time_limit=LIMIT),
+    "consolidate": lambda cluster: consolidate(cluster, time_limit=LIMIT),
     "compare": lambda cluster: compare(cluster, replays=2, time_limit=LIMIT),
     "drain": lambda cluster: drain(cluster, [min(node.name for node in cluster.nodes)]),
     "explain": explain,
@@ -115,3 +132,38 @@ def test_searches_about_recorded_clusters() -> None:
     """The searches about two of them."""
     for name, disguise in _drawn(seeds.tries(2)):
         assert _disagreements(disguise, SEARCHES) == [], name
+
+
+def test_a_search_about_fresh_clusters() -> None:
+    """One of the commands about each."""
+    for seed in seeds.seeds_for(2):
+        objects = mixed(seed) if seed % 2 else wide.draw(seed, "rebalance").objects
+        name = random.Random(seed).choice(sorted(SEARCHES))
+        assert _disagreements(_listed(objects), {name: SEARCHES[name]}) == [], f"seed {seed}, {name}"
+
+
+def _listed(objects: list[dict[str, Any]]) -> Disguise:
+    return Disguise([("a", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode())])
+
+
+def test_two_files_in_disguise() -> None:
+    """Two snapshots beside each other, and copies of a set of manifests in a cluster."""
+    for seed in seeds.seeds_for(1):
+        case, (before, after, _) = sets_drawn.draw(seed), mutations.draw(seed)
+        pairs = ((case.objects, case.manifests, copies), (before.objects(), after.objects(), diff))
+        for first, second, ask in pairs:
+            both, there = _listed([*first, *second]), len(first)
+            objects, others = both.objects, both.disguised()
+            one, other = (_told(ask, found[:there], found[there:]) for found in (objects, others))
+            assert both.difference(one, other) == "", f"seed {seed}"
+
+
+def copies(cluster: Cluster, manifests: Cluster) -> Document:
+    """How many copies of the manifests fit."""
+    return capacity(cluster, sets=manifests)
+
+
+def _told(ask: Callable[[Cluster, Cluster], Document], first: list[Any], second: list[Any]) -> object:
+    is_set = ask is copies
+    found = Cluster.from_objects(second, partial=is_set)
+    return _answer(lambda cluster: ask(cluster, found), Cluster.from_objects(first))

@@ -30,8 +30,11 @@ class Disguise:
 
     def clusters(self) -> tuple[Cluster, Cluster]:
         """The cluster as it is, and in disguise."""
-        disguised = [renamed(json.loads(json.dumps(item)), self._names) for item in self.objects]
-        return Cluster.from_objects(self.objects), Cluster.from_objects(disguised)
+        return Cluster.from_objects(self.objects), Cluster.from_objects(self.disguised())
+
+    def disguised(self) -> list[dict[str, Any]]:
+        """The objects under other names, in the same order."""
+        return [renamed(json.loads(json.dumps(item)), self._names) for item in self.objects]
 
     def difference(self, one: Any, other: Any, place: str = "") -> str:
         """Where two documents differ in more than names; empty when nowhere."""
