@@ -26,7 +26,7 @@ from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
-from planner.documents.words import are, counted
+from planner.documents.words import are, counted, priced
 from planner.eviction.protections import protections_of, unmodelled
 from planner.problem.nodes import Codes, refuse_no_nodes
 from planner.proof import consolidation_effort as effort
@@ -241,7 +241,9 @@ class _Consolidation:
         if self._losses is None or not (over or self._is_lost(layout.layout, self._losses)):
             further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)
             nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
-            could = nodes if further > 0 else f"cheaper nodes are enough for all pods, for {float(cost):g}"
+            could = (
+                nodes if further > 0 else f"cheaper nodes are enough for all pods, for {priced(float(cost))}"
+            )
             yield f"{could}: by evictions alone no safe waves were found that lead there"
             if best.emptied.is_open:
                 yield "plan again when these are gone: where replacements are is known then, and more may go"
@@ -252,7 +254,7 @@ class _Consolidation:
         found = self._carrying(pins=True).of(self._setting, layout.layout)
         more = best.cost - found.cost
         if more > 0:
-            saves = f"saves {float(more):g} more with {counted(found.emptied.pinned, 'pin')}"
+            saves = f"saves {priced(float(more))} more with {counted(found.emptied.pinned, 'pin')}"
             yield f"--pin {saves}: {counted(_nodes(found), 'node')} {'goes' if _nodes(found) == 1 else 'go'}"
         else:
             yield "with --pin no cheaper plan was found either"

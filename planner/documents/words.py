@@ -11,3 +11,8 @@ def counted(number: int, noun: str) -> str:
 def are(number: int) -> str:
     """`is` of one, else `are`."""
     return "is" if number == 1 else "are"
+
+
+def priced(cost: float) -> str:
+    """A cost with all of its decimals, of which there are six at most: a bound is not rounded up."""
+    return f"{cost:.6f}".rstrip("0").rstrip(".")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.documents.words import priced
 from tests.builders import node, pod
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write
@@ -180,13 +181,28 @@ def test_the_page_draws_cost_against_moves(planner: Planner, snapshot: str, tmp_
     page = tmp_path / "page.html"
     assert planner("consolidate", "-f", snapshot, "--report", str(page)).code == 0
     text = page.read_text()
-    assert "now 2, after the plan 1, and no set of nodes that holds every pod costs less than 1." in text
+    assert "now 2, after the plan 1, and no plan leaves nodes that cost less than 1." in text
     assert "<title>no moves: cost 2</title>" in text
     assert "<title>1 move: cost 1</title>" in text
     assert '<line class="least"' in text
     assert "2 nodes from 20 % of cpu, now" in text
     assert "1 node from 50 % of cpu, after" in text
     assert "no nodes from 0 % of cpu, after" in text
+
+
+def test_a_limit_of_moves_is_said_with_the_bound(planner: Planner, snapshot: str, tmp_path: Path) -> None:
+    """What went wrong: the page said of all sets of nodes what holds of plans without a move."""
+    page = tmp_path / "page.html"
+    assert planner("consolidate", "-f", snapshot, "--max-moves", "0", "--report", str(page)).code == 0
+    assert "no plan without a move leaves nodes that cost less than 2." in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"), [(1234567.8, "1234567.8"), (962.512345, "962.512345"), (0.00002, "0.00002"), (3.0, "3")]
+)
+def test_costs_have_all_of_their_decimals(cost: float, text: str) -> None:
+    """What went wrong: with six digits a bound of 1234567.8 was said to be 1.23457e+06, which is more."""
+    assert priced(cost) == text
 
 
 def test_a_page_with_machines_that_are_added(planner: Planner, tmp_path: Path) -> None:

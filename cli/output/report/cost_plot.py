@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from cli.output.page import counted
+from cli.output.views.consolidation import within_limit
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.documents.picture import Picture
+from planner.documents.words import priced
 
 _LEFT, _RIGHT, _TOP, _FLOOR = 80.0, 620.0, 16.0, 208.0
 _TICKS = 4
 
 
 def cost_plot(document: ConsolidationPlan) -> dict[str, Any]:
-    """The frontier, or only now and after; dashed what no set of nodes costs less than."""
+    """The frontier, or only now and after; dashed what no plan costs less than."""
     points, cost = _points(document), document.cost
     most_moves = max(point.moves for point in points) or 1
     most = max(cost.before, *(point.cost for point in points)) or 1.0
@@ -37,11 +39,11 @@ def cost_plot(document: ConsolidationPlan) -> dict[str, Any]:
                 "x": x(p.moves),
                 "y": y(p.cost),
                 "moves": p.moves,
-                "text": f"{counted(p.moves, 'move')}: cost {p.cost:g}",
+                "text": f"{counted(p.moves, 'move')}: cost {priced(p.cost)}",
             }
             for p in points
         ],
-        "bound": {"y": y(cost.bound), "text": f"at least {cost.bound:g}"},
+        "bound": {"y": y(cost.bound), "text": f"at least {priced(cost.bound)}"},
     }
 
 
@@ -54,8 +56,8 @@ def _points(document: ConsolidationPlan) -> list[FrontierPoint]:
 
 def _text(document: ConsolidationPlan) -> str:
     cost = document.cost
-    least = f"no set of nodes that holds every pod costs less than {cost.bound:g}"
-    return f"Cost by moves: now {cost.before:g}, after the plan {cost.after:g}, and {least}."
+    least = f"no plan{within_limit(document.max_moves)} leaves nodes that cost less than {priced(cost.bound)}"
+    return f"Cost by moves: now {priced(cost.before)}, after the plan {priced(cost.after)}, and {least}."
 
 
 def nodes_there(drawn: Picture, document: ConsolidationPlan) -> Picture:

@@ -9,6 +9,7 @@ from cli.output.page import Page, counted
 from cli.output.views.move_plan import moves_table, pin_blocks
 from cli.output.views.stages import stages
 from planner.documents.consolidation import ConsolidationPlan
+from planner.documents.words import priced
 
 
 def sections(document: ConsolidationPlan, page: Page) -> Iterator[Section]:
@@ -34,12 +35,12 @@ def names(document: ConsolidationPlan) -> Iterator[str]:
 def _verdict(document: ConsolidationPlan) -> VerdictBlock:
     cost, number = document.cost, len(document.removed)
     if not number:
-        return VerdictBlock(f"No node goes: all of them cost {cost.after:g}.")
+        return VerdictBlock(f"No node goes: all of them cost {priced(cost.after)}.")
     every = counted(number + len(document.kept), "node")
     waves = max((step.wave for step in document.steps), default=0)
     come = "comes" if len(document.added) == 1 else "come"
     instead = f" when {counted(len(document.added), 'machine')} {come}" if document.added else ""
-    what = f"{number} of {every} can go{instead}: cost {cost.before:g} -> {cost.after:g}"
+    what = f"{number} of {every} can go{instead}: cost {priced(cost.before)} -> {priced(cost.after)}"
     if not document.steps:
         return VerdictBlock(f"{what}; no pod has to move.", "good")
     how = f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}"
@@ -51,18 +52,16 @@ def _verdict(document: ConsolidationPlan) -> VerdictBlock:
 
 def _bound(document: ConsolidationPlan) -> Iterator[Block]:
     cost = document.cost
-    within = _within(document.max_moves)
+    within = within_limit(document.max_moves)
     if document.status == "Optimal":
         yield Sentence(f"Proved: no plan{within} leaves cheaper nodes, or the same cost with fewer moves.")
     elif cost.bound == cost.after:
         yield Sentence(f"Proved: no plan{within} leaves cheaper nodes; fewer moves are not ruled out.")
-    elif within:
-        yield Sentence(f"The nodes that a plan{within} leaves cost {cost.bound:g} at least.")
     else:
-        yield Sentence(f"Nodes that hold every pod cost {cost.bound:g} at least.")
+        yield Sentence(f"The nodes that a plan{within} leaves cost {priced(cost.bound)} at least.")
 
 
-def _within(most: int | None) -> str:
+def within_limit(most: int | None) -> str:
     """The limit of moves, said behind the word plan."""
     if most is None:
         return ""
@@ -78,13 +77,13 @@ def _survives(document: ConsolidationPlan) -> Iterator[Block]:
 
 
 def _added(document: ConsolidationPlan, page: Page) -> Table:
-    rows = [[row.name, row.type, row.zone or "<none>", f"{row.price:g}"] for row in document.added]
+    rows = [[row.name, row.type, row.zone or "<none>", priced(row.price)] for row in document.added]
     return Table(("NODE", "TYPE", "ZONE", "PRICE"), rows_of(rows), noun="machine", most=page.many)
 
 
 def _removed(document: ConsolidationPlan, page: Page) -> Table:
     rows = [
-        [row.node, row.type or "<none>", f"{row.price:g}", str(row.wave) if row.wave else "now"]
+        [row.node, row.type or "<none>", priced(row.price), str(row.wave) if row.wave else "now"]
         for row in document.removed
     ]
     return Table(("NODE", "TYPE", "PRICE", "EMPTY AFTER WAVE"), rows_of(rows), noun="node", most=page.many)
@@ -117,7 +116,7 @@ def _meanwhile(document: ConsolidationPlan) -> Iterator[Block]:
 
 
 def _kept(document: ConsolidationPlan, page: Page) -> Table:
-    rows = [[row.node, f"{row.price:g}", row.pod or "", row.reason] for row in document.kept]
+    rows = [[row.node, priced(row.price), row.pod or "", row.reason] for row in document.kept]
     return Table(("NODE", "PRICE", "POD", "WHY"), rows_of(rows), noun="node", most=page.many)
 
 
@@ -131,5 +130,5 @@ def _lost(document: ConsolidationPlan) -> Iterator[Block]:
 
 
 def _frontier(document: ConsolidationPlan) -> Table:
-    rows = [[str(row.moves), str(row.nodes), f"{row.cost:g}"] for row in document.frontier]
+    rows = [[str(row.moves), str(row.nodes), priced(row.cost)] for row in document.frontier]
     return Table(("MOVES", "NODES THAT GO", "COST"), rows_of(rows), noun="plan")
