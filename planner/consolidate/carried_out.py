@@ -58,7 +58,7 @@ class CarryingOut:
 
     def _reserve(self, setting: Setting) -> Reserve | None:
         room = self.thousandths
-        return Reserve.of(setting.problem, setting.movable, room) if room else None
+        return Reserve.of(setting.trial, setting.movable, room) if room else None
 
     def of(self, setting: Setting, layout: Layout) -> CarriedOut:
         """The waves of a layout; machines that are not used in the end are not added."""

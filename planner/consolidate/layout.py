@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from planner.consolidate.removable import Removable, goes_with_its_node
 from planner.consolidate.site_counts import SiteCounts
+from planner.constraints.family import PLENTY
 from planner.cpsat.kept import Site
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -34,12 +35,16 @@ class Reserve:
     brings: Ints
 
     @classmethod
-    def of(cls, problem: Problem, movable: Movable, thousandths: int) -> Reserve:
-        """So many thousandths of every resource of the nodes that are kept are to be free."""
+    def of(cls, trial: TrialCluster, movable: Movable, thousandths: int) -> Reserve:
+        """So many thousandths of every resource of the nodes that are kept are to be free.
+
+        Of what a node leaves to devices there is no end.
+        """
+        problem = trial.problem
         state = State(problem)
         staying = np.flatnonzero((problem.node_of >= 0) & (movable.weights == 0)).tolist()
         going = state.load_of(np.array([pod for pod in staying if goes_with_its_node(problem, pod)], np.intp))
-        usable = (1000 - thousandths) * problem.allocatable
+        usable = np.where(trial.left_to_devices, 1000 * PLENTY, (1000 - thousandths) * problem.allocatable)
         return cls((usable - 1000 * state.used).sum(axis=1), usable - 1000 * going)
 
     def lacks(self, removed: Mask) -> bool:

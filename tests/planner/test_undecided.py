@@ -85,3 +85,11 @@ def test_no_number_of_replicas_is_called_the_best_where_that_is_undecided() -> N
     owner = scaled("ReplicaSet", "w", 0, requests={GPU: "1"})
     (row,) = capacity(cluster(node("n1"), CLASS, owner), best=True).workloads
     assert (row.more, row.best, row.bound) == (0, None, None)
+
+
+def test_what_is_left_to_devices_is_no_room_to_reserve() -> None:
+    """What went wrong: a node has 0 of such a resource and a pod 1 of it, so no node could ever go."""
+    asks = pod("g", on="n1", cpu="1", requests={GPU: "1"}, owner="ReplicaSet/g")
+    others = [pod(f"p{n}", on=f"n{n}", cpu="1", owner=f"ReplicaSet/w{n}") for n in (2, 3)]
+    plan = consolidate(cluster(*(node(f"n{n}") for n in (1, 2, 3)), CLASS, asks, *others), reserve=0.1)
+    assert plan.cost.after == 1

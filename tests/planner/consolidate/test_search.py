@@ -49,7 +49,7 @@ class Tried:
 
     def search(self, most_moves: int | None = None, reserve: int = 0) -> FoundLayout:
         """What is found when so many thousandths of all room stay free."""
-        room = Reserve.of(self.problem, self.movable, reserve) if reserve else None
+        room = Reserve.of(self.trial, self.movable, reserve) if reserve else None
         return ConsolidationSearch(replace(self.task, limits=PlanLimits(room, most_moves)), self.meter).run()
 
     def check(self, case: Drawn, removal: NodeRemoval) -> Layout:
