@@ -10,6 +10,7 @@ from models.collector import collector_paused
 from models.controllers.expand import NewPod, expand, new_claims
 from models.controllers.jobs import index_of
 from models.controllers.owners import Workloads, is_live
+from models.controllers.stateful import next_revision
 from models.controllers.templates import free_names, made_again, stand_in_uid, usable
 from models.objects.annotations import DELETION_COST
 from models.objects.base import NamespacedObject
@@ -29,7 +30,7 @@ def reconcile(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
     `gone` are pods that have just left it: as many of them as their controllers want come back, as
     they were, and not as the template has them. What admission added to them would be added again.
     Gates and node affinity, which may have changed since, are the template's, and so are the requests of
-    pods that were resized in place.
+    pods that were resized in place. What a StatefulSet makes from a newer revision is as its template has it.
     """
     with collector_paused():
         added = expand(cluster)
@@ -78,7 +79,7 @@ class _Returning:
     def instead_of(self, new: NewPod) -> NewPod:
         """The pod that left for which the new one is made; the new one itself where there is none."""
         left = self._waiting.get(_place(new.pod, new.workload))
-        if not left or isinstance(new.workload, DaemonSet):
+        if not left or isinstance(new.workload, DaemonSet) or _is_outdated(left[0], new.workload):
             self._taken.add(new.pod.key)
             return new
         old = left.popleft()
@@ -128,6 +129,10 @@ def _place(pod: Pod, workload: NamespacedObject) -> object:
     elif isinstance(workload, Job) and workload.spec.completion_mode == "Indexed":
         where = index_of(pod)
     return workload.kind, workload.key, where
+
+
+def _is_outdated(old: Pod, workload: NamespacedObject) -> bool:
+    return isinstance(workload, StatefulSet) and bool(next_revision(workload, old))
 
 
 def _same_owner(one: Pod, other: Pod) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from models.controllers.templates import new_pod, stand_in_hash, stand_in_uid, usable
 from models.objects.base import NamespacedObject, ObjectMeta
 from models.objects.custom_workload import CloneSet
-from models.objects.pod import Pod, PodSpec
+from models.objects.pod import Pod, PodSpec, PodTemplateSpec
 from models.objects.storage import PersistentVolumeClaim
 from models.objects.volumes import PersistentVolumeClaimSource, Volume
 from models.objects.workload import StatefulSet
@@ -24,13 +24,38 @@ def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
         return
-    revision = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}"
+    revision = owner.status.update_revision or revision_of(pods)
+    revision = revision or f"{owner.name}-{stand_in_hash(owner, template)}"
     wanted = owner.spec.wanted_ordinals
     names = [name for n in wanted if f"{owner.namespace}/{(name := f'{owner.name}-{n}')}" not in taken]
     for name in names:
         taken.add(f"{owner.namespace}/{name}")
-        labels = {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2], REVISION_LABEL: revision}
-        yield new_pod(template, owner, name, labels, with_claims(template.spec, owner, name))
+        yield pod_of_template(owner, template, name, revision)
+
+
+def pod_of_template(owner: StatefulSet, template: PodTemplateSpec, name: str, revision: str) -> Pod:
+    """The pod of an ordinal as the set makes it from its template, which is of this revision."""
+    labels = {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2], REVISION_LABEL: revision}
+    return new_pod(template, owner, name, labels, with_claims(template.spec, owner, name))
+
+
+def next_revision(owner: StatefulSet, pod: Pod) -> str:
+    """The revision of the template, where the next pod of this one's ordinal is of it and this one is not.
+
+    `partition` keeps an ordinal at the revision before; with `OnDelete` none is kept.
+    """
+    running, newest = pod.metadata.labels.get(REVISION_LABEL), owner.status.update_revision
+    ordinal = ordinal_of(pod)
+    if not (running and newest) or running == newest or ordinal is None or is_kept(owner, ordinal):
+        return ""
+    return newest
+
+
+def is_kept(owner: StatefulSet, ordinal: int) -> bool:
+    """Whether `partition` keeps an ordinal at the revision before."""
+    strategy = owner.spec.update_strategy
+    first_updated = owner.spec.ordinals.start + strategy.rolling_update.partition
+    return strategy.type == "RollingUpdate" and ordinal < first_updated
 
 
 def ordinal_of(pod: Pod) -> int | None:

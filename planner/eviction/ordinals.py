@@ -12,7 +12,7 @@ from functools import cached_property
 
 from models import Cluster
 from models.controllers.owners import is_controlled_by, is_live
-from models.controllers.stateful import REVISION_LABEL, ordinal_of
+from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
 
@@ -96,14 +96,8 @@ def _sets_replicas(owner: StatefulSet) -> bool:
 
 def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:
     """Whether the next pod of this ordinal is made from another revision than this pod."""
-    strategy, status = owner.spec.update_strategy, owner.status
-    kept = strategy.type == "RollingUpdate" and (
-        ordinal < owner.spec.ordinals.start + strategy.rolling_update.partition
-    )
-    following, running = (
-        status.current_revision if kept else status.update_revision,
-        pod.metadata.labels.get(REVISION_LABEL),
-    )
+    status, running = owner.status, pod.metadata.labels.get(REVISION_LABEL)
+    following = status.current_revision if is_kept(owner, ordinal) else status.update_revision
     return bool(following and running) and following != running
 
 

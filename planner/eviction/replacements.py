@@ -14,9 +14,8 @@ from models.admission.evidence import same_requests
 from models.admission.pod_security import ENFORCE
 from models.admission.pods import Priorities
 from models.controllers.owners import Workloads
-from models.controllers.stateful import REVISION_LABEL
+from models.controllers.stateful import REVISION_LABEL, next_revision, pod_of_template
 from models.controllers.templates import made_again, new_pod, usable, with_requests_of
-from models.objects.base import NamespacedObject
 from models.objects.pod import Pod, PodStatus, PodTemplateSpec
 from models.objects.workload import StatefulSet
 from planner.problem.problem import Problem
@@ -135,8 +134,10 @@ class ReplacementAdmission:
         Or where the API server refuses it for other reasons than a quota.
         """
         owner, template = self._workloads.controller_of(pod), self._template_of(pod)
-        if template is None or template.spec is None or _is_of_other_revision(owner, pod):
+        if template is None or template.spec is None:
             return None
+        if isinstance(owner, StatefulSet) and _is_of_other_revision(owner, pod):
+            return self._of_template(owner, template, pod)
         spec, made = made_again(pod, template.spec), self._next(pod)
         line = "" if made is None else made.refusal
         if (resized := self._instead_of_resized(pod)) is not None:
@@ -148,11 +149,19 @@ class ReplacementAdmission:
         other = pod.model_copy(update={"spec": spec, "status": PodStatus()})
         return refused(other, line) if line else other
 
+    def _of_template(self, owner: StatefulSet, template: PodTemplateSpec, pod: Pod) -> Pod | None:
+        """The next pod of an ordinal where it is made from the template; None where it is not."""
+        revision = next_revision(owner, pod)
+        if not revision:
+            return None
+        made = self._admission.admit(pod_of_template(owner, template, pod.name, revision))
+        metadata = pod.metadata.model_copy(update={"labels": made.metadata.labels})
+        other = pod.model_copy(update={"metadata": metadata, "spec": made.spec, "status": PodStatus()})
+        return refused(other, made.refusal) if made.refusal else other
 
-def _is_of_other_revision(owner: NamespacedObject | None, pod: Pod) -> bool:
+
+def _is_of_other_revision(owner: StatefulSet, pod: Pod) -> bool:
     """Whether a StatefulSet made the pod from another template than it has now; the next one may be, too."""
-    if not isinstance(owner, StatefulSet):
-        return False
     made_from, now = pod.metadata.labels.get(REVISION_LABEL), owner.status.update_revision
     return bool(made_from and now) and made_from != now
 

@@ -23,6 +23,7 @@ from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.workload import ReplicaSet, StatefulSet
+from planner.problem.creation_order import in_turn
 from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
@@ -374,6 +375,7 @@ class Problem:
         """The pods that the API server would not create, in the order in which they are asked for."""
         quotas = Quotas(self)
         new = [p for p in np.flatnonzero(self.node_of < 0).tolist() if is_new(self.pods[p])]
+        new = in_turn(self.cluster, self.pods, new) if quotas else new
         lines = {p: self.pods[p].refusal or quotas.admit(self.pods[p]) for p in new}
         return {pod: line for pod, line in lines.items() if line}
 

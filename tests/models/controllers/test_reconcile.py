@@ -49,6 +49,27 @@ def test_what_went_comes_back_as_it_was() -> None:
     assert (back.node_name, back.status.phase) == (None, "Pending")
 
 
+@pytest.mark.parametrize(
+    ("strategy", "large"),
+    [
+        ({"type": "OnDelete"}, True),
+        ({"type": "RollingUpdate"}, True),
+        ({"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}, False),
+    ],
+)
+def test_what_a_stateful_set_makes_from_a_newer_revision(strategy: Object, large: bool) -> None:
+    """What went wrong: the pod of an older revision came back, small as it was, and had a node."""
+    owner = workload("StatefulSet", "db", replicas=1, updateStrategy=strategy)
+    owner["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "3"}}
+    owner["status"] = {"currentRevision": "db-1", "updateRevision": "db-2"}
+    running = pod("db-0", owner, nodeName="n1")
+    running["metadata"]["labels"] = {"app": "db", "controller-revision-hash": "db-1"}
+    cluster = Cluster.from_objects([node("n1"), owner, running])
+    (back,) = reconcile(replace(cluster, pods=()), cluster.pods).pods
+    assert ("cpu" in back.spec.containers[0].resources.requests) is large
+    assert back.metadata.labels["controller-revision-hash"] == ("db-2" if large else "db-1")
+
+
 def test_what_went_is_not_narrowed_any_more() -> None:
     """Gates and node affinity are the template's; other affinity stays, as admission may have added it."""
     owner = workload("ReplicaSet", "web", replicas=1)

@@ -6,7 +6,7 @@ import pytest
 
 from models import Cluster
 from planner import rollout, simulate, solve
-from tests.builders import cluster, node, pod
+from tests.builders import LONG_AGO, cluster, node, pod
 
 Object = dict[str, Any]
 
@@ -131,6 +131,19 @@ def test_the_pods_beyond_a_quota_are_not_placed() -> None:
     assert (pending.pods, len(plan.steps), len(plan.unplaced)) == (2, 3, 2)
     expected = "not created: forbidden: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, "
     assert pending.message == plan.unplaced[0].message == expected + "limited: requests.cpu=3"
+
+
+@pytest.mark.parametrize(
+    ("policy", "placed"), [("OrderedReady", ["default/web-0"]), ("Parallel", ["default/db-1"])]
+)
+def test_pods_that_wait_for_lower_ordinals_take_no_room_of_a_quota(policy: str, placed: list[str]) -> None:
+    """What went wrong: db-0 has no node, so db-1 is not asked for; it took the room of a pod that is."""
+    database = {**_web(2), "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "default"}}
+    database["spec"] = {**database["spec"], "podManagementPolicy": policy}
+    waiting = pod("db-0", cpu="99", app="web", owner=database, created=LONG_AGO)
+    web = {**_web(1), "kind": "StatefulSet"}
+    found = simulate(cluster(node("n1", cpu="64"), quota(pods="2"), database, waiting, web))
+    assert [item.pod for item in found.decisions if item.node] == placed
 
 
 def test_a_rollout_that_its_quota_stops_does_not_complete() -> None:

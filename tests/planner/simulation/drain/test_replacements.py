@@ -51,6 +51,27 @@ def test_a_replacement_is_held_by_the_gate_of_its_template() -> None:
     assert [(row.message, row.example) for row in plan.pending] == [("scheduling gated", "default/web-1")]
 
 
+@pytest.mark.parametrize(("cpu", "lands"), [("3", None), ("2", "b1")])
+def test_a_replacement_of_a_newer_revision(cpu: str, lands: str | None) -> None:
+    """What went wrong: it was as small as the pod that went; its template has it larger by now."""
+    owner = workload("StatefulSet", "db")
+    owner["spec"] = {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "db"}},
+        "template": {
+            "metadata": {"labels": {"app": "db"}},
+            "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]},
+        },
+        "updateStrategy": {"type": "OnDelete"},
+    }
+    owner["status"] = {"currentRevision": "db-1", "updateRevision": "db-2"}
+    old = {"app": "db", "controller-revision-hash": "db-1"}
+    nodes = [node("a1", "a", cpu="4"), node("b1", "b", cpu="2")]
+    plan = drained([*nodes, owner, pod("db-0", on="a1", cpu="1", labels=old, owner=owner)], "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == [lands]
+    assert plan.after.pending == (lands is None)
+
+
 def test_a_replacement_that_is_another_pod_gives_its_budget_back() -> None:
     """Two narrowed pods, one may be away at a time: both go."""
     owner, first = _made_from({}, narrowed=True)
