@@ -84,7 +84,9 @@ class TrialCluster(ProfiledState):
 
     def _ever_open(self, template: int) -> Mask:
         plan = self.plan(template)
-        mask = plan.static
+        # A pod that is refused for what the snapshot does not tell may be accepted by any node.
+        unknown = plan.refusal is not None and self.leaves_open(template)
+        mask = self.problem.nodes.every if unknown else plan.static
         for plugin in plan.changing:
             never = plugin.never(plan.template)
             mask = mask if never is None else mask & ~never

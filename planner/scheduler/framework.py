@@ -162,10 +162,13 @@ class Framework:
 
     def leaves_open(self, template: Template) -> bool:
         """Whether there is a node of which the snapshot does not tell whether all filters accept it."""
+        told = (plugin.undecided(template) for plugin in self.profile.filters)
+        undecided = [nodes for nodes in told if nodes is not None]
+        if not undecided:
+            return False
         plan = self.plan(template)
-        where = self.problem.nodes.every if plan.refusal is not None else plan.static
-        found = (plugin.undecided(template) for plugin in self.profile.filters)
-        return any(bool((nodes & where).any()) for nodes in found if nodes is not None)
+        where = plan.static if plan.refusal is None else self.problem.nodes.every
+        return any(bool((nodes & where).any()) for nodes in undecided)
 
     def accepts(self, plan: Plan, nodes: Codes) -> Mask:
         """Which of some nodes all filters accept now."""

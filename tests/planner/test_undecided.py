@@ -72,6 +72,24 @@ def test_moves_to_undecided_nodes_are_not_ruled_out() -> None:
     assert plan.status == "ConditionallyOptimal"
 
 
+def test_moves_that_are_the_fewest_by_counting_alone_are_so_for_all_plans() -> None:
+    """Two pods of one zone are one too many, whatever takes the other."""
+    owner = scaled("ReplicaSet", "w", 2, requests={GPU: "1"}, spread=[spread(ZONE, app="w")])
+    pods = [replica(owner, f"p{n}", "a1") for n in range(2)]
+    nodes = [node("a1", "a"), node("b1", "b", room={GPU: "1"})]
+    plan = rebalance(cluster(*nodes, CLASS, owner, *pods))
+    assert (plan.status, plan.after.hard_excess, len(plan.steps)) == ("Optimal", 0, 1)
+
+
+def test_moves_of_pods_with_volumes_that_may_not_be_listed_are_not_ruled_out() -> None:
+    """All nodes refuse such a pod, for want of knowledge."""
+    owner = scaled("ReplicaSet", "w", 2, claims=["data"], spread=[spread(ZONE, app="w")])
+    pods = [replica(owner, f"p{n}", "a1") for n in range(2)]
+    found = cluster(node("a1", "a"), node("b1", "b"), origin("persistentvolumeclaims"), owner, *pods)
+    plan = rebalance(found)
+    assert (plan.after.hard_excess, plan.status) == (1, "ConditionallyOptimal")
+
+
 def test_nodes_are_not_proved_to_be_needed_where_that_is_undecided() -> None:
     """What went wrong: both nodes had to stay, as if no pod with devices could ever move."""
     pods = [pod(f"p{n}", on=f"n{n}", requests={GPU: "1"}, owner=f"ReplicaSet/w{n}") for n in (1, 2)]

@@ -158,11 +158,11 @@ class Evaluator:
     def learn(self, claims: Iterable[Claim]) -> None:
         """Keep claims, unless labels follow nodes: they count pods by the labels of their manifests."""
         if not self.trial.problem.labels_follow_nodes:
-            self._claims += (claim.assuming(self._assumes) for claim in claims)
+            self._claims += claims
 
     @cached_property
-    def _assumes(self) -> frozenset[Assumption]:
-        """What claims take for granted that know no more than the filters do."""
+    def assumes(self) -> frozenset[Assumption]:
+        """What is taken for granted where filters alone have said to which nodes pods may move."""
         undecided = any(map(self.trial.leaves_open, self.movable.templates))
         return frozenset({Assumption.NOTHING_UNDECIDED} if undecided else ())
 

@@ -212,8 +212,8 @@ def tried_out(evaluator: Evaluator, best: Found, meter: Meter | None = None) -> 
     """The neighbourhood of all moves, and a proof where all have been tried, by another meter if given."""
     search = Exhaustive(Placements(evaluator), evaluator, best[1])
     if search.run(meter or evaluator.meter):
-        proved = chained(evaluator.stages, search.values, "trying out all moves", Assumption.NOTHING_WORSE)
-        evaluator.learn(proved)
+        assumes = Assumption.NOTHING_WORSE, *evaluator.assumes
+        evaluator.learn(chained(evaluator.stages, search.values, "trying out all moves", *assumes))
     return search.found or best
 
 
