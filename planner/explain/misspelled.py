@@ -1,11 +1,13 @@
-"""Values of node labels that no node has, but one much like it: what was probably meant."""
+"""Values of node labels, topology keys and resources that no node has, but one much like it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 
+from models.objects.containers import Container
 from models.objects.pod import PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from planner.explain.blockers import PendingCase
@@ -36,6 +38,32 @@ def corrections(case: PendingCase) -> Iterator[ClusterChange]:
             f"did you mean {'; '.join(words)}",
             edit=lambda spec: _corrected(spec, found),
         )
+
+
+def resource_corrections(case: PendingCase) -> Iterator[ClusterChange]:
+    """Resources of which no node has any, and whose names look mistyped, corrected together."""
+    spec = case.template.pod.spec
+    containers = (*spec.containers, *spec.init_containers)
+    known = {name for node in case.problem.nodes.nodes for name in node.status.allocatable}
+    asked = dict.fromkeys(name for item in containers for name in item.resources.requests)
+    found = {name: meant for name in asked if name not in known and (meant := likely_key(name, known))}
+    if found:
+        words = [f"{meant}? No node has {name}" for name, meant in found.items()]
+        yield ClusterChange(
+            "CorrectResource",
+            Cost.CORRECTION,
+            f"did you mean {'; '.join(words)}",
+            edit=lambda spec: spec.with_containers(partial(_with_resources, found)),
+        )
+
+
+def _with_resources(found: Mapping[str, str], container: Container) -> Container:
+    asked = container.resources
+    renamed = {
+        field: {found.get(name, name): amount for name, amount in getattr(asked, field).items()}
+        for field in ("requests", "limits")
+    }
+    return container.model_copy(update={"resources": asked.model_copy(update=renamed)})
 
 
 def likely(value: str, known: set[str]) -> str:

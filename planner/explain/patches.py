@@ -132,8 +132,7 @@ def _containers(old: Sequence[Container], new: Sequence[Container]) -> list[Frag
         for name in ("requests", "limits"):
             a, b = getattr(before.resources, name), getattr(after.resources, name)
             if a != b:
-                changed = {key: amount for key, amount in b.items() if a.get(key) != amount}
-                patch.setdefault("resources", {})[name] = _amounts(changed)
+                patch.setdefault("resources", {})[name] = _changes(_amounts(a), _amounts(b))
         if before.ports != after.ports:
             patch["ports"] = [
                 {

@@ -17,6 +17,7 @@ from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeR
 from planner.documents.words import counted
 from planner.explain.blockers import Blocker, PendingCase, nothing, refusing
 from planner.explain.change import ClusterChange, Cost
+from planner.explain.misspelled import resource_corrections
 from planner.explain.smaller_requests import lower
 from planner.problem.nodes import Ints
 from planner.problem.requests import PODS, room_words
@@ -64,6 +65,7 @@ def _make_room(case: PendingCase, fit: NodeResourcesFit, node: int) -> Iterator[
     short = {
         name: int(amount) for name, amount in zip(names, _missing(case, fit)[:, node], strict=True) if amount
     }
+    yield from resource_corrections(case)
     yield from _evict(case, short, node)
     if PODS in short:
         yield _more_slots(case, node)

@@ -1,4 +1,4 @@
-"""Topology keys that no node has as a label, but one much like it."""
+"""Topology keys and resources that no node has, but one much like it."""
 
 import pytest
 
@@ -40,3 +40,22 @@ def test_a_key_that_some_node_has_is_no_typing_error() -> None:
     nodes = node("a1", zone="a", cpu="1"), node("b1", labels={"topology.kubernetes.io/zonal": "b"})
     found = only(*nodes, pod("new", app="web", cpu="2", spread=[spread()]))
     assert not [text for text in summaries(found) if text.startswith("did you mean")]
+
+
+def test_a_resource_that_no_node_has_is_corrected() -> None:
+    """The first fix was one more node with such devices, which no machine has."""
+    nodes = node("a1", room={"nvidia.com/gpu": "1"}), node("b1")
+    found = only(*nodes, pod("new", requests={"nvidia.com/gpus": "1"}))
+    assert summaries(found)[0] == "did you mean nvidia.com/gpu? No node has nvidia.com/gpus"
+    (change,) = found.fixes[0].changes
+    assert change.patch is not None
+    (container,) = change.patch["spec"]["containers"]
+    assert container["resources"]["requests"] == {"nvidia.com/gpu": "1", "nvidia.com/gpus": None}
+
+
+def test_a_resource_of_another_name_is_no_typing_error() -> None:
+    """Of devices in parts some nodes have one part, and others another."""
+    nodes = node("a1", room={"nvidia.com/mig-1g.5gb": "1"}), node("b1")
+    for name in ("nvidia.com/mig-2g.10gb", "amd.com/gpu", "nvidia.com/gpu"):
+        found = only(*nodes, pod("new", requests={name: "1"}))
+        assert not any(line.startswith("did you mean") for line in summaries(found))
