@@ -151,9 +151,8 @@ class AtRest:
 
     @cached_property
     def promised(self) -> list[int]:
-        """The pods that are left to which the snapshot promises a node."""
-        pods = self.problem.pods
-        return [pod for pod in self.left if pods[pod].status.nominated_node_name]
+        """The pods that are left and are still promised a node."""
+        return [pod for pod in self.left if self.scheduler.is_promised(pod)]
 
     def cluster(self) -> Cluster:
         """The snapshot with all pods where the scheduler put them; the same one where nothing has changed.

@@ -64,7 +64,7 @@ class TrialState:
 
     def restore_nominations(self, pod: int, variant: int) -> None:
         """Take over what the snapshot promises to pending pods; the variant stands for its pod."""
-        promised = [*(other for other in self._nominated if other != pod), variant]
+        promised = (variant if other == pod else other for other in self._nominated)
         self.scheduler.restore_nominations(promised)
 
     def rest(self) -> int:

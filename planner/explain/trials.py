@@ -128,7 +128,7 @@ class Trials:
         nodes = changed_nodes(problem.nodes.nodes, candidate)
         scheduler = TrialState(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
         variant_of = {pod: number for number, pod in enumerate(pods, start=len(problem.pods))}
-        scheduler.restore_nominations([*(pod for pod in left if pod not in variant_of), *variant_of.values()])
+        scheduler.restore_nominations(variant_of.get(pod, pod) for pod in self._static.promised)
         gone = _gone(candidate)
         for pod in gone:
             scheduler.state.unbind(pod)

@@ -117,6 +117,10 @@ class Scheduler:
         """How many pods are promised a node."""
         return len(self._nominations)
 
+    def is_promised(self, pod: int) -> bool:
+        """Whether a pod is promised a node."""
+        return self._nominations.node_of(pod) is not None
+
     def nominate(self, pod: int, node: int) -> None:
         """Promise a node to a pod that waits until others there have ended."""
         self._nominations.nominate(pod, node)

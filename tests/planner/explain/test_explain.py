@@ -120,11 +120,14 @@ def test_replacements_of_deleted_pods_are_told() -> None:
 
 
 def test_a_promised_node_is_tried_first() -> None:
-    """A pod that preemption promised a node gets it, however much better another would be."""
+    """A pod that preemption promised a node, and that waits for its victims, gets it before any other."""
     full = [pod(f"full-{n}", on=n, cpu="3", app="web") for n in "ab"]
+    preempted = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    victim = pod("victim", on="b", cpu="0", gone=True, priority=-1, conditions=[preempted])
     found = only(
         *(node(n, zone=n, cpu="4") for n in "abc"),
         *full,
+        victim,
         pod(
             "new",
             cpu="1",
@@ -226,3 +229,12 @@ def test_a_fix_says_how_many_of_the_pods_alike_it_places() -> None:
     told = (*found.fixes, *found.risky)
     places = {fix.changes[0].action: fix.places for fix in told if len(fix.changes) == 1}
     assert (places["AddNode"], places["LowerRequest"], places["DeletePod"]) == (2, 1, 2)
+
+
+def test_what_is_tried_out_begins_without_promises_that_have_ended() -> None:
+    """What went wrong: a node was kept for a pod that no eviction helps there, and only new ones helped."""
+    there = pod("there", on="a", cpu="2", priority=9)
+    promised = pod("first", cpu="4", nominated="a", priority=1)
+    waiting = pod("new", cpu="1", node_selector={"disk": "ssd"})
+    *_, found = explain(cluster(node("a"), there, promised, waiting)).items
+    assert (found.pod, {fix.node for fix in found.fixes}) == ("default/new", {"a"})
