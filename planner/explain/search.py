@@ -192,10 +192,21 @@ class FixSearch:
             : self._effort.patterns if nodes == self._effort.nodes_per_pattern else None
         ]:
             for node in _easiest(rules, where, nodes):
-                offers = product(*(list(rule.propose(node)) for rule in rules))
-                combined = sorted(map(without_repetition, offers), key=cost_of)
+                combined = self._combined(rules, node)
                 self._cut |= len(combined) > self._effort.combinations
                 yield from combined[: self._effort.combinations]
+
+    def _combined(self, rules: tuple[Blocker, ...], node: int) -> list[Candidate]:
+        """A change for each rule in all combinations, the cheapest first; of very many the cheapest ones."""
+        found: list[Candidate] = [()]
+        for rule in rules:
+            offers = [*rule.propose(node)]
+            found = [(*known, offer) for known in found for offer in offers]
+            if len(found) > self._effort.beginnings:
+                self._cut = True
+                found = sorted(found, key=lambda candidate: cost_of(without_repetition(candidate)))
+                del found[self._effort.beginnings :]
+        return sorted(map(without_repetition, found), key=cost_of)
 
     def _everywhere(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Every node of every pattern."""

@@ -280,6 +280,8 @@ class ExplainEffort:
     patterns: int = 24
     #: So many combinations of changes, for the same reason.
     combinations: int = 60
+    #: So many beginnings of combinations are continued: with twenty rules there are a million and more.
+    beginnings: int = 500
     #: With fixes at hand only so many kinds of a new node are tried.
     new_node_kinds: int = 4
     #: Without any, so many new nodes at once too.
