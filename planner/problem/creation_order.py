@@ -6,43 +6,50 @@ once for what they lack.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from models import Cluster
 from models.controllers.owners import is_live
 from models.controllers.stateful import ordinal_of
 from models.objects.pod import Pod
 
+_Set = tuple[str, str]
 
-def in_turn(cluster: Cluster, pods: Sequence[Pod], new: Iterable[int]) -> list[int]:
+
+def in_turn(cluster: Cluster, pods: Mapping[int, Pod], new: Iterable[int]) -> list[int]:
     """The new ones among the pods, at the end those that wait for lower ordinals of their StatefulSet."""
+    waiting = awaited(cluster, pods, new := [*new])
+    return sorted(new, key=lambda pod: pod in waiting)
+
+
+def awaited(cluster: Cluster, pods: Mapping[int, Pod], new: Collection[int]) -> dict[int, int]:
+    """The new pods that wait for lower ordinals, each with the highest of those that are not ready."""
     ordered = {
         (item.namespace, item.name)
         for item in cluster.stateful_sets
         if item.spec.pod_management_policy == "OrderedReady"
     }
-    lowest = _lowest_unready(ordered, pods) if ordered else {}
-
-    def waits(pod: int) -> bool:
-        owner, ordinal = _owner(pods[pod]), ordinal_of(pods[pod])
-        return owner in lowest and ordinal is not None and ordinal > lowest[owner]
-
-    return sorted(new, key=waits)
-
-
-def _lowest_unready(
-    owners: Collection[tuple[str, str]], pods: Iterable[Pod]
-) -> dict[tuple[str, str] | None, int]:
-    """By StatefulSet the lowest ordinal whose pod is not ready, or not there yet."""
-    found: dict[tuple[str, str] | None, int] = {}
-    for pod in pods:
-        owner, ordinal = _owner(pod), ordinal_of(pod)
-        if owner in owners and ordinal is not None and not _is_ready(pod):
-            found[owner] = min(ordinal, found.get(owner, ordinal))
+    if not (ordered and new):
+        return {}
+    unready: dict[_Set | None, list[tuple[int, int]]] = {}
+    for number, pod in pods.items():
+        if (owner := _owner(pod)) in ordered and not _is_ready(pod):
+            unready.setdefault(owner, []).append((_ordinal(pod), number))
+    found = {}
+    for number in new:
+        pod = pods[number]
+        lower = [one for one in unready.get(_owner(pod), ()) if one[0] < _ordinal(pod)]
+        if lower:
+            found[number] = max(lower)[1]
     return found
 
 
-def _owner(pod: Pod) -> tuple[str, str] | None:
+def _ordinal(pod: Pod) -> int:
+    found = ordinal_of(pod)
+    return -1 if found is None else found
+
+
+def _owner(pod: Pod) -> _Set | None:
     """The StatefulSet that made the pod."""
     owner = pod.metadata.controller
     return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None

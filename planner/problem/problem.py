@@ -375,7 +375,7 @@ class Problem:
         """The pods that the API server would not create, in the order in which they are asked for."""
         quotas = Quotas(self)
         new = [p for p in np.flatnonzero(self.node_of < 0).tolist() if is_new(self.pods[p])]
-        new = in_turn(self.cluster, self.pods, new) if quotas else new
+        new = in_turn(self.cluster, dict(enumerate(self.pods)), new) if quotas else new
         lines = {p: self.pods[p].refusal or quotas.admit(self.pods[p]) for p in new}
         return {pod: line for pod, line in lines.items() if line}
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from models.admission.chain import is_new
 from models.objects.pod import Pod
+from planner.problem.creation_order import awaited
 from planner.problem.nodes import Mask
 from planner.problem.problem import GATED, Problem
 from planner.problem.quotas import Quotas
@@ -107,10 +108,26 @@ class ClusterSimulation:
         self._helps: dict[tuple[int, int], bool] = {}
         self.waiting: dict[int, None] = {}
         """Pods without a node, the oldest first."""
-        for pod in problem.queue():
-            if pod not in nowhere and not (is_new(problem.pods[pod]) and self._is_refused(pod)):
+        self._following = self._begin_waiting(nowhere)
+
+    def _begin_waiting(self, nowhere: Collection[int]) -> Mapping[int, list[int]]:
+        """Have the pods without a node wait; by pod those that are made as soon as it is ready.
+
+        These are of StatefulSets with OrderedReady, and looked for where a quota counts pods.
+        """
+        there = [pod for pod in self.problem.queue() if pod not in nowhere]
+        new = {pod for pod in there if is_new(self.problem.pods[pod])}
+        found: dict[int, list[int]] = {}
+        if self._quotas:
+            pods = {pod: item for pod, item in enumerate(self.problem.pods) if pod not in nowhere}
+            for pod, last in awaited(self.problem.cluster, pods, new).items():
+                found.setdefault(last, []).append(pod)
+        later = {pod for several in found.values() for pod in several}
+        for pod in there:
+            if pod not in later and not (pod in new and self._is_refused(pod)):
                 self.alive[pod] = True
                 self._wait(pod)
+        return found
 
     def go_on_starting(self) -> None:
         """Take pods that have a node and start in the snapshot for pods that become ready, too.
@@ -265,6 +282,9 @@ class ClusterSimulation:
         else:
             self.available[pod] = True
         self.happened.append((PodChange.READY, pod))
+        for following in self._following.get(pod, ()):
+            if not self.alive[following]:
+                self.create(following)
 
     def become_available(self, pod: int) -> None:
         """A pod has been ready for as long as its workload asks."""

@@ -133,17 +133,30 @@ def test_the_pods_beyond_a_quota_are_not_placed() -> None:
     assert pending.message == plan.unplaced[0].message == expected + "limited: requests.cpu=3"
 
 
+def _waiting_set(policy: str) -> list[Object]:
+    """A StatefulSet of which db-0 finds no node and db-1 is not there, in a namespace for two pods."""
+    database = {**_web(2), "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "default"}}
+    database["spec"] = {**database["spec"], "podManagementPolicy": policy}
+    waiting = pod("db-0", cpu="99", app="web", owner=database, created=LONG_AGO)
+    return [node("n1", cpu="64"), quota(pods="2"), database, waiting]
+
+
 @pytest.mark.parametrize(
     ("policy", "placed"), [("OrderedReady", ["default/web-0"]), ("Parallel", ["default/db-1"])]
 )
 def test_pods_that_wait_for_lower_ordinals_take_no_room_of_a_quota(policy: str, placed: list[str]) -> None:
     """What went wrong: db-0 has no node, so db-1 is not asked for; it took the room of a pod that is."""
-    database = {**_web(2), "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "default"}}
-    database["spec"] = {**database["spec"], "podManagementPolicy": policy}
-    waiting = pod("db-0", cpu="99", app="web", owner=database, created=LONG_AGO)
     web = {**_web(1), "kind": "StatefulSet"}
-    found = simulate(cluster(node("n1", cpu="64"), quota(pods="2"), database, waiting, web))
+    found = simulate(cluster(*_waiting_set(policy), web))
     assert [item.pod for item in found.decisions if item.node] == placed
+
+
+@pytest.mark.parametrize(("policy", "completes"), [("OrderedReady", True), ("Parallel", False)])
+def test_nor_do_they_of_a_rollout(policy: str, completes: bool) -> None:
+    """What went wrong: pods of other sets that are not made yet left a quota no room for what is applied."""
+    running = cluster(*_waiting_set(policy))
+    found = rollout(running, Cluster.from_objects([_web(1)], partial=True), replays=3)
+    assert found.completes is completes
 
 
 def test_a_rollout_that_its_quota_stops_does_not_complete() -> None:
