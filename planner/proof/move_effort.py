@@ -49,8 +49,9 @@ MORE_UNSCHEDULED = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: unmet soft goals, are left; beyond, planning takes seconds: again only for moves that are left over.
 PLANNED_ONCE = 30_000
-#: Beyond PLANNED_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
-SCARCE_MOVES = 0.5
+#: Beyond PLANNED_ONCE, room is scarce if so large a part of the moves have few nodes to come to: those on
+#: which their pods may run and have room are no more than such a part.
+SCARCE_MOVES, SCARCE_ROOM = 0.5, 0.3
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
 SCARCE_JUDGED = 4
 #: How many where the node of every pod has to be known.
@@ -74,8 +75,6 @@ SCORED = 6_000_000
 #: Up to so many moves times nodes, so many random runs of a plan are simulated: a plan that does not hold
 #: fails in a good part of them.
 DRAWS_PLAYED = ((20_000, 24), (200_000, 6), (1 << 62, 1))
-#: Where no more than this part of the nodes has room, every move avoids the room planned for others.
-SCARCE_ROOM = 0.3
 #: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.
 HISTOGRAMS_KEPT, SCENARIOS_KEPT = 256, 96
 #: Up to so many are remembered by the pods on all nodes, 40 KB each on 5,000.
