@@ -25,7 +25,7 @@ from planner.eviction.unread import lost_with, taken_for_granted
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
-from planner.rebalance.document import before_and_after, changes, steps
+from planner.rebalance.document import before_and_after, changes, steps, undecided_landings
 from planner.scheduler.remarks import remarks
 
 _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
@@ -88,6 +88,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *trial.problem.notes,
             *trial.problem.unproved,
             *remarks(trial.problem),
+            *undecided_landings(trial, emptied.waves),
             *taken_for_granted(trial.problem, _made_again(emptied, survive)),
             *notes,
         ),

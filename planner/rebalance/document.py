@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -57,6 +57,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *problem.notes,
             *problem.unproved,
             *remarks(problem),
+            *undecided_landings(trial, waves),
             *notes,
             *(() if "softExcess" in stages else _not_asked(after)),
         ),
@@ -93,6 +94,19 @@ def _not_asked(after: PlacementCounts) -> Iterator[str]:
         these = f"{counted(exceeded, 'ScheduleAnyway constraint')} {are(exceeded)}"
         many = f"{counted(after.balance.soft_excess, 'pod')} too many"
         yield f"{these} exceeded, {many}: --soft repairs them as well"
+
+
+def undecided_landings(trial: TrialCluster, waves: Iterable[Sequence[Landing]]) -> Iterator[str]:
+    """A note on replacements to which nodes may be open of which the snapshot does not tell that."""
+    problem, known = trial.problem, cache(trial.leaves_open)
+    moved = (one.move.pod for wave in waves for one in wave if one.kind != "pinned")
+    pods = [problem.pods[pod].key for pod in moved if known(trial.template(pod))]
+    if pods:
+        whose = pods[0] if len(pods) == 1 else f"{len(pods)} pods, {pods[0]} for one"
+        yield (
+            f"of some nodes it is not known whether they accept the replacement of {whose} (devices, or "
+            "volumes that were not read): it may land there, too"
+        )
 
 
 class PlacementCounts:

@@ -90,6 +90,17 @@ def test_moves_of_pods_with_volumes_that_may_not_be_listed_are_not_ruled_out() -
     assert (plan.after.hard_excess, plan.status) == (1, "ConditionallyOptimal")
 
 
+def test_replacements_may_land_on_undecided_nodes_too() -> None:
+    """What went wrong: the node with such devices was the only one, with no word of others."""
+    owner = scaled("ReplicaSet", "w", 2, requests={GPU: "1"}, spread=[spread(ZONE, app="w")])
+    pods = [replica(owner, f"p{n}", "a1") for n in range(2)]
+    nodes = [node("a1", "a", room={GPU: "2"}), node("b1", "b", room={GPU: "1"})]
+    for more, noted in (([node("b2", "b")], True), ([], False)):
+        plan = rebalance(cluster(*nodes, *more, CLASS, owner, *pods))
+        assert [step.landing for step in plan.steps] == ["filters"]
+        assert any("it is not known whether they accept the replacement of" in n for n in plan.notes) == noted
+
+
 def test_nodes_are_not_proved_to_be_needed_where_that_is_undecided() -> None:
     """What went wrong: both nodes had to stay, as if no pod with devices could ever move."""
     pods = [pod(f"p{n}", on=f"n{n}", requests={GPU: "1"}, owner=f"ReplicaSet/w{n}") for n in (1, 2)]
