@@ -10,21 +10,19 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, product
 
 import numpy as np
 
 from models.controllers.templates import is_stand_in
-from models.objects.pod import PodSpec
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
+from planner.explain.before_nodes import with_claims, without_gates
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.by_plugin import blockers_of
 from planner.explain.change import (
     Candidate,
     ClusterChange,
-    Cost,
     asks_for_less,
     cost_of,
     parts_of,
@@ -33,7 +31,6 @@ from planner.explain.change import (
 from planner.explain.trial_states import TrialStates
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
-from planner.problem.problem import GATED
 from planner.proof.clock import is_stop_requested, report_best
 
 _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
@@ -94,7 +91,7 @@ class FixSearch:
         self._preempts = case.static.preemption and bool(
             (case.problem.priorities < case.template.priority).any()
         )
-        self._needed = (*_without_gates(case), *_with_claims(case))
+        self._needed = (*without_gates(case), *with_claims(case))
         self._fixes: list[TestedFix] = []
         self._risky: list[TestedFix] = []
         #: How many fixes there are of each kind, those that are not safe to apply apart.
@@ -376,34 +373,3 @@ def _easiest(rules: tuple[Blocker, ...], where: Ints, number: int) -> list[int]:
         for order in orders:
             picked.setdefault(int(where[order[place]]))
     return list(picked)[: max(number, len(orders))]
-
-
-def _without_gates(case: PendingCase) -> Iterator[ClusterChange]:
-    if case.static.messages.get(case.pod) == GATED:
-        gates = case.template.pod.spec.scheduling_gates
-        yield ClusterChange(
-            "RemoveSchedulingGate",
-            Cost.GATE,
-            "remove the scheduling gate " + ", ".join(gate.name for gate in gates),
-            edit=lambda spec: spec.model_copy(update={"scheduling_gates": ()}),
-        )
-
-
-def _with_claims(case: PendingCase) -> Iterator[ClusterChange]:
-    """The claims made that the pod uses and that are not there; where their volumes will be is not known."""
-    claims, pod = case.state.claims.by_key, case.template.pod
-    used = [v.persistent_volume_claim for v in pod.spec.volumes if v.persistent_volume_claim is not None]
-    names = tuple(claim.claim_name for claim in used if f"{pod.namespace}/{claim.claim_name}" not in claims)
-    if names and not case.problem.cluster.is_unseen("persistentvolumeclaims"):
-        words = f"create claim{'s' if len(names) > 1 else ''} {', '.join(names)}"
-        edit = partial(_without_volumes, names=names)
-        yield ClusterChange("CreateClaim", Cost.CREATE_CLAIM, words, edit=edit, claims=names)
-
-
-def _without_volumes(spec: PodSpec, names: Sequence[str]) -> PodSpec:
-    kept = tuple(
-        volume
-        for volume in spec.volumes
-        if volume.persistent_volume_claim is None or volume.persistent_volume_claim.claim_name not in names
-    )
-    return spec.model_copy(update={"volumes": kept})
