@@ -45,7 +45,8 @@ def resource_corrections(case: PendingCase) -> Iterator[ClusterChange]:
     spec = case.template.pod.spec
     containers = (*spec.containers, *spec.init_containers)
     known = {name for node in case.problem.nodes.nodes for name in node.status.allocatable}
-    asked = dict.fromkeys(name for item in containers for name in item.resources.requests)
+    # Of devices most manifests have limits alone, which are the requests, too.
+    asked = dict.fromkeys(name for item in containers for name in item.resources.defaulted)
     found = {name: meant for name in asked if name not in known and (meant := likely_key(name, known))}
     if found:
         words = [f"{meant}? No node has {name}" for name, meant in found.items()]

@@ -31,7 +31,8 @@ def risk_of_taint(case: PendingCase, taint: Taint, node: Node) -> str:
         return f"{taint.key} keeps other pods away from the control plane"
     if risk := risk_of_platform(case.template.pod.spec, taint):
         return risk
-    asked = {name for container in case.template.pod.spec.containers for name in container.resources.requests}
+    containers = case.template.pod.spec.containers
+    asked = {name for container in containers for name in container.resources.defaulted}
     devices = {name for name in node.status.allocatable if "/" in name}
     if (taint.key in devices or _DEVICE.search(taint.key)) and not asked & devices:
         return f"{taint.key} keeps nodes for pods that ask for a device, and this one does not"

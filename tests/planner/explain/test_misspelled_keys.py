@@ -53,6 +53,18 @@ def test_a_resource_that_no_node_has_is_corrected() -> None:
     assert container["resources"]["requests"] == {"nvidia.com/gpu": "1", "nvidia.com/gpus": None}
 
 
+def test_a_resource_that_only_limits_ask_for_is_corrected() -> None:
+    """Devices are asked for by limits alone, and of such pods only requests were looked at."""
+    nodes = node("a1", room={"nvidia.com/gpu": "1"}), node("b1")
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpus": "1"}}}
+    found = only(*nodes, pod("new", containers=[container]))
+    assert summaries(found)[0] == "did you mean nvidia.com/gpu? No node has nvidia.com/gpus"
+    (change,) = found.fixes[0].changes
+    assert change.patch is not None
+    (changed,) = change.patch["spec"]["containers"]
+    assert changed["resources"] == {"limits": {"nvidia.com/gpu": "1", "nvidia.com/gpus": None}}
+
+
 def test_a_resource_of_another_name_is_no_typing_error() -> None:
     """Of devices in parts some nodes have one part, and others another."""
     nodes = node("a1", room={"nvidia.com/mig-1g.5gb": "1"}), node("b1")

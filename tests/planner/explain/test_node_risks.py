@@ -45,6 +45,14 @@ def test_a_taint_that_keeps_all_other_pods_away_is_not_tolerated_lightly(taint: 
     assert risks == {f"{taint.partition(':')[0].partition('=')[0]} {reason}"}
 
 
+def test_a_pod_that_asks_for_devices_by_limits_alone_may_tolerate_their_taint() -> None:
+    """Devices are mostly asked for by limits alone; it was said that such a pod does not ask for one."""
+    nodes = node("g", room={"nvidia.com/gpu": "1"}, taints=["nvidia.com/gpu:NoSchedule"]), node("b")
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    found = only(*nodes, pod("new", containers=[container]))
+    assert (found.fixes[0].changes[0].action, found.fixes[0].risk) == ("AddToleration", "")
+
+
 def test_another_architecture_is_no_typing_error() -> None:
     """An image for arm64 was to be sent to amd64, as the two are spelled alike."""
     found = only(
