@@ -14,7 +14,7 @@ from planner.problem.state_taints import node_state
 #: Words in a taint's key that stand for a device.
 _DEVICE = re.compile(r"(^|[^a-z])([gtn]pu|fpga|accelerator|dedicated-device)s?($|[^a-z])", re.IGNORECASE)
 #: What an image is built for, as labels have it; taints of clouds end alike: `node.kubernetes.io/os=windows`.
-_PLATFORM = ("os", "arch")
+_PLATFORM = {"os": "operating system", "arch": "architecture"}
 _PLATFORM_LABELS = {
     f"{group}/{name}": name for group in ("kubernetes.io", "beta.kubernetes.io") for name in _PLATFORM
 }
@@ -45,7 +45,8 @@ def risk_of_platform(spec: PodSpec, taint: Taint) -> str:
     wanted = {value for key, value in required_labels(spec) if _PLATFORM_LABELS.get(key) == name}
     if name not in _PLATFORM or taint.value in wanted:
         return ""
-    return f"{taint.key} keeps nodes for pods that are built for {taint.value}, and this one does not say so"
+    platform = taint.value or f"another {_PLATFORM[name]}"
+    return f"{taint.key} keeps nodes for pods that are built for {platform}, and this one does not say so"
 
 
 def risk_without(keys: Iterable[str]) -> str:

@@ -30,6 +30,10 @@ def test_a_windows_pod_is_led_to_the_windows_nodes() -> None:
             "kubernetes.io/arch=arm64:NoSchedule",
             "keeps nodes for pods that are built for arm64, and this one does not say so",
         ),
+        (
+            "kubernetes.io/arch:NoSchedule",
+            "keeps nodes for pods that are built for another architecture, and this one does not say so",
+        ),
         ("node-role.kubernetes.io/control-plane:NoSchedule", "keeps other pods away from the control plane"),
         ("ToBeDeletedByClusterAutoscaler=1:NoSchedule", "says that the node is about to go"),
         ("karpenter.sh/disrupted:NoSchedule", "says that the node is about to go"),
