@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -102,7 +103,8 @@ def _documents(name: str, recursive: bool) -> Iterator[tuple[str, ManifestDocume
 
 def is_kustomized(name: str | Path) -> bool:
     """Whether kubectl builds a folder, from what it names in others."""
-    return any(Path(name, file).is_file() for file in _KUSTOMIZATIONS)
+    # Whatever cannot be the name of a file is told where files are read.
+    return bool(str(name)) and any(os.path.isfile(Path(name, file)) for file in _KUSTOMIZATIONS)
 
 
 def built(names: Iterable[str]) -> list[ManifestDocument]:

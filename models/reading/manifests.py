@@ -90,7 +90,7 @@ def _all_files(
             problems.append("-f: the name of a file or folder is missing")
             continue
         path = Path(source)
-        if Path(source, _CHART).is_file():
+        if os.path.isfile(Path(source, _CHART)):
             chart = as_utf8(str(path))
             problems.append(f"{chart}: is a Helm chart: `helm template {chart}` makes manifests of it")
             continue

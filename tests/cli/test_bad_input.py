@@ -30,6 +30,21 @@ def test_a_missing_file(planner: Planner) -> None:
     ]
 
 
+def test_a_name_that_no_file_can_have(planner: Planner) -> None:
+    """Looking for a kustomization.yaml or Chart.yaml in such a folder was an internal error."""
+    name = "a" * 300
+    assert _lines(planner, "check", "-f", name) == [f"error: {name}: file name too long"]
+
+
+def test_no_name_is_not_the_folder_where_planner_runs(
+    planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty name, as of a variable that is not set, was the current folder where kustomize builds it."""
+    (tmp_path / "kustomization.yaml").write_text("resources: [nowhere.yaml]\n")
+    monkeypatch.chdir(tmp_path)
+    assert _lines(planner, "check", "-f", "") == ["error: -f: the name of a file or folder is missing"]
+
+
 def test_every_problem_has_its_line(planner: Planner, good: str) -> None:
     """Two bad files beside a good one are two lines."""
     lines = _lines(planner, "simulate", "-f", "one.yaml", "-f", good, "-f", "two.yaml")
