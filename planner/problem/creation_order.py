@@ -6,6 +6,7 @@ once for what they lack.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 
 from models import Cluster
@@ -35,12 +36,14 @@ def awaited(cluster: Cluster, pods: Mapping[int, Pod], new: Collection[int]) -> 
     for number, pod in pods.items():
         if (owner := _owner(pod)) in ordered and not _is_ready(pod):
             unready.setdefault(owner, []).append((_ordinal(pod), number))
+    for several in unready.values():
+        several.sort()
     found = {}
     for number in new:
-        pod = pods[number]
-        lower = [one for one in unready.get(_owner(pod), ()) if one[0] < _ordinal(pod)]
-        if lower:
-            found[number] = max(lower)[1]
+        several = unready.get(_owner(pods[number]), [])
+        place = bisect_left(several, (_ordinal(pods[number]),))
+        if place:
+            found[number] = several[place - 1][1]
     return found
 
 
