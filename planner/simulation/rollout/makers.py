@@ -217,6 +217,9 @@ def _annotated(found: ReplicaSet, key: str) -> int | None:
 def _stateful_set(item: StatefulSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
     there = {pod.name: pod for pod in known.pods.of(item) if is_live(pod)}
     old_ones = _of_old_revisions(item, before, there.values())
+    if not _keeps_template(item, before):
+        # The revision that the status tells is of the template before.
+        item = item.changed("status", update_revision="")
     wanted = {pod.name: pod for pod in pods_of_stateful_set(item, (), set())}
     names = [name for name in wanted if name not in there or there[name].key in old_ones]
     fresh = dict(zip(names, slots.take((wanted[name] for name in names), item), strict=True))
@@ -266,9 +269,11 @@ def _of_old_revisions(
 ) -> frozenset[str]:
     """The keys of the pods that are not of the template: all of them where it changes."""
     there = [*pods]
-    if before is None or not same_template(before.spec.template, item.spec.template):
-        return frozenset(pod.key for pod in there)
-    return outdated(item, there)
+    return outdated(item, there) if _keeps_template(item, before) else frozenset(pod.key for pod in there)
+
+
+def _keeps_template(item: Rolling, before: Rolling | None) -> bool:
+    return before is not None and same_template(before.spec.template, item.spec.template)
 
 
 def _ordinal(name: str) -> int:

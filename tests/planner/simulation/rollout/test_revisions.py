@@ -10,7 +10,7 @@ import pytest
 from models import Cluster
 from planner import rollout
 from planner.documents.rollout import WorkloadRollout
-from tests.builders import Object
+from tests.builders import Object, node, spread
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 
 
@@ -62,6 +62,18 @@ def test_a_canary_that_is_scaled_keeps_its_old_pods() -> None:
     """Ordinals below the partition stay of their revision, and the highest goes."""
     row = applied("StatefulSet", ["old", "old", "new"], CANARY, partition(2), partition(2), replicas=2)
     assert ([(step.old, step.new) for step in row.steps], row.completes) == ([(2, 0)], True)
+
+
+def test_a_new_template_has_a_revision_of_its_own() -> None:
+    """Its pods had the label of the revision before, and were counted together with those that run."""
+    apart = [spread(app="web", matchLabelKeys=["controller-revision-hash"])]
+    words: Object = {"kind": "StatefulSet", "constraints": apart, "updateStrategy": partition(2)}
+    objects = running(web(3, **words), ["a1"] * 3, node("a1", zone="a"), node("b1", zone="b", cpu="10m"))
+    objects[2]["status"] = {"currentRevision": "old", "updateRevision": "old"}
+    for found in objects[3:]:
+        found["metadata"]["labels"] |= {"controller-revision-hash": "old"}
+    after = manifests(web(3, cpu="200m", **words))
+    assert rollout(Cluster.from_objects(objects), after, replays=2).completes
 
 
 @pytest.mark.parametrize(
