@@ -24,13 +24,14 @@ def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
         return
-    revision = owner.status.update_revision or revision_of(pods)
-    revision = revision or f"{owner.name}-{stand_in_hash(owner, template)}"
-    wanted = owner.spec.wanted_ordinals
-    names = [name for n in wanted if f"{owner.namespace}/{(name := f'{owner.name}-{n}')}" not in taken]
-    for name in names:
-        taken.add(f"{owner.namespace}/{name}")
-        yield pod_of_template(owner, template, name, revision)
+    known, status = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}", owner.status
+    for ordinal in owner.spec.wanted_ordinals:
+        name = f"{owner.name}-{ordinal}"
+        key = f"{owner.namespace}/{name}"
+        if key not in taken:
+            taken.add(key)
+            told = status.current_revision if is_kept(owner, ordinal) else status.update_revision
+            yield pod_of_template(owner, template, name, told or known)
 
 
 def pod_of_template(owner: StatefulSet, template: PodTemplateSpec, name: str, revision: str) -> Pod:

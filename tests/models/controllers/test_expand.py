@@ -128,6 +128,15 @@ def test_stateful_sets_fill_the_lowest_ordinals() -> None:
     }
 
 
+def test_a_missing_ordinal_that_partition_keeps_is_of_the_revision_before() -> None:
+    """It had the label of the newest one, and was counted among its pods."""
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    db = workload("StatefulSet", "db", replicas=2, updateStrategy=rolling)
+    db["status"] = {"currentRevision": "db-old", "updateRevision": "db-new"}
+    found = [item.metadata.labels["controller-revision-hash"] for item in new_pods(db)]
+    assert found == ["db-old", "db-new"]
+
+
 @pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
 def test_ordinals_that_are_not_wanted_stand_for_none_that_is(policy: str) -> None:
     """The controller makes what is missing before it takes away what is too much, as when `start` changes."""
