@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from planner.problem.problem import Problem
 from planner.scheduler.profile import profiles_of, unmodelled
 
 
-def remarks(problem: Problem) -> Iterator[str]:
-    """Both; pods of other schedulers are counted by their scheduler."""
+def remarks(problem: Problem, absent: Collection[int] = ()) -> Iterator[str]:
+    """Both; pods of other schedulers are counted by their scheduler, but for those that are yet to come."""
     yield from unmodelled(problem.cluster.scheduler_config)
     known = profiles_of(problem.cluster.scheduler_config)
     others = Counter(
         problem.pods[pod].spec.scheduler_name
         for pod in problem.queue()
-        if problem.pods[pod].spec.scheduler_name not in known
+        if pod not in absent and problem.pods[pod].spec.scheduler_name not in known
     )
     for name, pods in sorted(others.items()):
         asking = "1 pending pod asks" if pods == 1 else f"{pods} pending pods ask"

@@ -51,3 +51,13 @@ def test_what_is_not_modelled_is_said_of_a_rollout() -> None:
     config = scheduler() | {"extenders": [{"urlPrefix": "http://gpu", "filterVerb": "filter"}]}
     manifests = Cluster.from_objects([scaled("Deployment", "web", 1)], partial=True)
     assert rollout(cluster(node("a1"), config), manifests, replays=0).notes.count(_EXTENDERS) == 1
+
+
+def test_pods_of_other_schedulers_are_told_of_a_rollout() -> None:
+    """Of a Deployment that asks for volcano it was said that its pods do not become ready, and not why."""
+    web = scaled("Deployment", "web", 3)
+    web["spec"]["template"]["spec"]["schedulerName"] = "volcano"
+    manifests = Cluster.from_objects([web], partial=True)
+    told = rollout(cluster(node("a1"), pod("job", schedulerName="volcano")), manifests, replays=1).notes
+    asks = "Deployment default/web asks for scheduler volcano, which has no profile here"
+    assert (told.count(_OTHERS), told.count(f"{asks}: its new pods are left alone")) == (1, 1)

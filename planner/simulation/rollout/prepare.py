@@ -16,7 +16,8 @@ from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
-from planner.scheduler.profile import unmodelled
+from planner.scheduler.profile import profiles_of
+from planner.scheduler.remarks import remarks
 from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
 from planner.simulation.rollout.refused import refusals
@@ -87,7 +88,8 @@ def prepare(
         *cluster.notes,
         *manifests.notes,
         *plain.notes,
-        *unmodelled(plain.cluster.scheduler_config),
+        *remarks(plain, {*absent}),
+        *_of_other_schedulers(after, manifests),
         *slots.notes,
         *second_ones(cluster, manifests),
         *kept_numbers(cluster, manifests),
@@ -111,6 +113,16 @@ def _nowhere(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
             if spec is not None and spec.node_name and spec.node_name not in names:
                 place = f"{item.kind} {item.key}, spec.template.spec.nodeName"
                 yield f'{place}: there is no node "{spec.node_name}"'
+
+
+def _of_other_schedulers(after: Snapshot, manifests: Snapshot) -> Iterator[str]:
+    """A note for each applied workload whose pods no scheduler places that is known here."""
+    known = profiles_of(after.scheduler_config)
+    for item in (item for field in ROLLED_OUT for item in getattr(manifests, field)):
+        spec = item.spec.template.spec if item.spec.template else None
+        if spec is not None and spec.scheduler_name not in known:
+            asks = f"{item.kind} {item.key} asks for scheduler {spec.scheduler_name}"
+            yield f"{asks}, which has no profile here: its new pods are left alone"
 
 
 def _paused(after: Snapshot, manifests: Snapshot) -> Iterator[str]:
