@@ -88,6 +88,19 @@ def struck_to_the_end(live: ControlPlane, folder: Path, pods: int, name: str, wo
     delete_nodes(live, plan, pods, ended)
 
 
+def test_struck_when_all_is_done(live: ControlPlane, tmp_path: Path) -> None:
+    """The nodes are empty and stay cordoned: it ended without a word, as if that were not so."""
+    pods = four_nodes(live)
+    plan = consolidation(live, tmp_path)
+    assert_emptied(live, plan, carried_out(live, plan.script))
+    strike(live, plan.script, "TERM", 0, "before")
+    last = int(plan.script.with_name("counter").read_text())
+    for when in ("before", "after"):
+        ended = strike(live, plan.script, "TERM", last, when)
+        assert_emptied(live, plan, ended)
+    delete_nodes(live, plan, pods, ended)
+
+
 def scaled_up(live: ControlPlane) -> None:
     """Two replicas of `web` more."""
     live.kubectl("scale", "deployment/web", "--replicas=6", "-n", "default")

@@ -140,6 +140,7 @@ main() {
     [ "$MOVES" -eq 0 ] || carry_out
     verify_empty
     patiently open_going C || stop "a node that stays could not be opened:$rest"
+    trap '' HUP INT TERM # all is done; what remains is to say so
     CLOSED=''
     release_nodes "$EMPTY" || complain "the annotation planner/by is still on some of the nodes"
     say "done: empty and cordoned: $(one_line "$EMPTY")"
