@@ -326,6 +326,7 @@ finish() {
     STATE=$(assess)
     wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
     [ -z "$wrong" ] || stop "$(first_of "$wrong" pod)"
+    trap '' HUP INT TERM # all is done; what remains is to say so
     DONE=yes
     for node in $(printf '%s\n' "$NODES" | awk -F'|' '$5 != "" { print $2 }'); do
         patiently unmark "$node" '' 2>/dev/null || complain "the annotations $MARK and planner/by are still on $node"
