@@ -77,7 +77,7 @@ def wrong(seed: int, columns: list[Column]) -> Iterator[str]:
 
 def test_every_figure_is_that_of_the_places(columns: list[Column]) -> None:
     """Of pending pods, of running ones and afresh; kube-scheduler, Descheduler and the best plan."""
-    for seed in seeds.seeds_for(2):
+    for seed in seeds.seeds_for(1):
         assert [*wrong(seed, columns)] == [], f"seed {seed}"
 
 
