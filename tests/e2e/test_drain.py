@@ -77,6 +77,21 @@ def test_a_script_that_is_struck_goes_on(live: ControlPlane, tmp_path: Path) -> 
     assert (where(live), cordoned(live)) == ({"new1", "new2"}, {"old1": None, "old2": None})
 
 
+def test_struck_when_all_is_done(live: ControlPlane, tmp_path: Path) -> None:
+    """The marks on the empty nodes go last: struck there it ended without a word, as if it were not done."""
+    pool(live)
+    script = planned(live, tmp_path, "drain", "old1", "old2")
+    assert carried_out(live, script).returncode == 0
+    for when in ("never", "before", "after"):
+        # As if it had been killed right before.
+        live.kubectl("annotate", "nodes", "old1", "old2", f"{MARK}=was:open")
+        last = 0 if when == "never" else int(script.with_name("counter").read_text())
+        ended = strike(live, script, "TERM", last, when)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert "done: 2 nodes are empty, and cordoned" in ended.stdout
+        assert cordoned(live) == {"old1": None, "old2": None}
+
+
 def test_a_cluster_that_changed(live: ControlPlane, tmp_path: Path) -> None:
     """A pod that has come since, or a node that is cordoned now: plan again, and nothing is touched."""
     pool(live)

@@ -6,25 +6,12 @@ from models.controllers.stateful import ordinal_of
 from models.objects.pod import Pod
 from planner.problem import creation_order
 from planner.problem.problem import Problem
-from tests.builders import Object, cluster, node
-
-
-def _set(replicas: int) -> Object:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": "db"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": "db"}},
-            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c"}]}},
-        },
-    }
+from tests.builders import cluster, node, scaled
 
 
 def test_each_waits_for_the_highest_lower_ordinal(monkeypatch: pytest.MonkeyPatch) -> None:
     """What went wrong: all pods of a set were gone through for each, 15 seconds for 5,000 replicas."""
-    problem, asked = Problem(cluster(node("n1"), _set(300))), list[str]()
+    problem, asked = Problem(cluster(node("n1"), scaled("StatefulSet", "db", 300))), list[str]()
 
     def ordinal(pod: Pod) -> int | None:
         asked.append(pod.name)

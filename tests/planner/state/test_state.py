@@ -157,8 +157,6 @@ def test_what_is_undone_has_its_version_from_before(objects: list[Object], seed:
     mark, before = state.mark(), [state.version, *(tally.version for tally in tallies(state))]
     for _ in shake(state, choose, 20):
         choose.choice(domain_counts(state)).sums()
-        if state.mark() < mark:
-            return
     state.rollback(mark)
     assert [state.version, *(tally.version for tally in tallies(state))] == before
 
