@@ -159,6 +159,19 @@ def wait_for(what: str, found: Callable[[], Answer | None], seconds: float = PAT
     raise AssertionError(f"no {what} within {seconds:.0f} s")
 
 
+def unchanged(read: Callable[[], Answer], seconds: float) -> Answer:
+    """What is read when it has been the same for so long."""
+    now, since = read(), time.monotonic()
+
+    def still() -> Answer | None:
+        nonlocal now, since
+        if (found := read()) != now:
+            now, since = found, time.monotonic()
+        return now if time.monotonic() - since > seconds else None
+
+    return wait_for("rest", still)
+
+
 def documents(text: str) -> Iterator[Any]:
     """JSON documents, one after the other, as kubectl prints what it watches."""
     decoder, place = json.JSONDecoder(), 0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.control_plane import ControlPlane, Manifest
+from tests.e2e.control_plane import ControlPlane, Manifest, unchanged
 from tests.e2e.manifests import ZONE, budget, node, spread, workload
 
 #: What scripts leave on objects while they are at work.
@@ -169,9 +169,13 @@ def left_behind(live: ControlPlane) -> list[str]:
 
 
 def versions(live: ControlPlane) -> dict[str, str]:
-    """The version of every object that a script might touch."""
-    found = live.get("pods,replicasets,deployments,nodes")
-    return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in found}
+    """The version of every object that a script might touch, once controllers are at rest."""
+
+    def read() -> dict[str, str]:
+        found = live.get("pods,replicasets,deployments,nodes")
+        return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in found}
+
+    return unchanged(read, seconds=1)
 
 
 _STOPPER = """#!/bin/sh

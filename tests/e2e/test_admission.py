@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 
-from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, unchanged, wait_for
 from tests.e2e.manifests import node, spread, workload
 from tests.e2e.stories import lopsided, per_zone
 
@@ -48,17 +47,13 @@ def refusal(live: ControlPlane) -> str:
 
 
 def at_rest(live: ControlPlane) -> list[Manifest]:
-    """The pods when nothing has changed for two seconds."""
-    seen: list[Any] = [None, 0.0]
+    """The pods when none has come, gone or become ready for two seconds."""
 
-    def quiet() -> list[Manifest] | None:
-        pods = live.pods(labels="app=web")
-        now = sorted((pod["metadata"]["name"], is_ready(pod)) for pod in pods)
-        if now != seen[0]:
-            seen[:] = [now, time.monotonic()]
-        return pods if time.monotonic() - seen[1] > 2 else None
+    def pods() -> list[tuple[str, bool]]:
+        return sorted((pod["metadata"]["name"], is_ready(pod)) for pod in live.pods(labels="app=web"))
 
-    return wait_for("rest", quiet)
+    unchanged(pods, seconds=2)
+    return live.pods(labels="app=web")
 
 
 def test_a_quota_stops_a_rollout(live: ControlPlane) -> None:
