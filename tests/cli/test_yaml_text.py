@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli.output.yaml_text import yaml_text
 from models.reading.yaml_text import yaml_values
+from tests.seeds import tries
 
 TEXTS = st.text(max_size=8) | st.from_regex(r"\A[-+]?[0-9_.]*([eE][-+]?[0-9_]+|[yYnN]|\.inf)?\Z")
 PLAIN = st.recursive(
@@ -18,6 +19,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
+@settings(max_examples=tries(40))
 def test_what_is_written_reads_back(value: Any) -> None:
     """Every text, also one that looks like a number or a boolean."""
     assert list(yaml_values(yaml_text(value))) == [value]

@@ -13,7 +13,7 @@ from tests.truth.planted import proves_that_nothing_fits
 def test_no_claim_is_refuted() -> None:
     """Fresh clusters; the seed says which command is asked."""
     for seed in seeds.seeds(1):
-        found = list(cross_checked(merged.draw(seed, parts=2), 3.0))
+        found = list(cross_checked(merged.draw(seed, parts=2), 1.0))
         assert not found, f"seed {seed}: {found}"
 
 
@@ -22,7 +22,7 @@ def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     case = merged.draw(next(seed for seed in range(100) if _places(seed)), "solve", parts=2)
 
     monkeypatch.setattr(cross_check, "solve", proves_that_nothing_fits)
-    assert {finding.fault for finding in cross_checked(case, 3.0)} == {"false"}
+    assert {finding.fault for finding in cross_checked(case, 1.0)} == {"false"}
 
 
 def _places(seed: int) -> bool:
