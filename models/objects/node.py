@@ -8,6 +8,11 @@ from models.objects.affinity import Taint
 from models.objects.base import ClusterObject, KubeModel, Time
 from models.objects.quantity import ResourceList
 
+#: The labels of nodes of the control plane, and the keys of their taints.
+CONTROL_PLANE = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
+#: How the key of a taint of a node of virtual-kubelet begins.
+VIRTUAL = "virtual-kubelet.io/"
+
 
 class NodeSpec(KubeModel):
     """What keeps pods off a node."""
@@ -60,3 +65,9 @@ class Node(ClusterObject):
 
     spec: NodeSpec = Field(default_factory=NodeSpec)
     status: NodeStatus = Field(default_factory=NodeStatus)
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether virtual-kubelet stands in for a machine: its pods run elsewhere and are paid one by one."""
+        by_taint = any(taint.key.startswith(VIRTUAL) for taint in self.spec.taints)
+        return by_taint or self.metadata.labels.get("type") == "virtual-kubelet"

@@ -1,9 +1,9 @@
 """Which nodes may go, what each of them costs, and why the others stay.
 
 A node goes when every pod that it holds may be evicted and finds another node; pods of DaemonSets, mirror
-pods and pods that end already go with it.  Control-plane nodes stay unless the user names them, and so do
-nodes that an annotation keeps, nodes whose kubelet does not answer while they hold pods, as evictions do not
-end there, nodes with pods that stay Terminating, and nodes that a preemptor waits for.
+pods and pods that end already go with it.  Control-plane nodes and virtual nodes stay unless the user names
+them, and so do nodes that an annotation keeps, nodes whose kubelet does not answer while they hold pods, as
+evictions do not end there, nodes with pods that stay Terminating, and nodes that a preemptor waits for.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from models.objects.annotations import NO_DISRUPTION, SCALE_DOWN_DISABLED
-from models.objects.node import Node
+from models.objects.node import CONTROL_PLANE, Node
 from models.objects.selectors import LabelSelector
 from planner.eviction.movable import is_tied
 from planner.moves.movable import Movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.whatif.victims import as_of
-
-CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +135,12 @@ def _why_kept(node: Node, choice: NodeChoice, *, ends: bool) -> str:
     `ends` says whether evictions end there, or none are needed.
     """
     labels, annotations, name = node.metadata.labels, node.metadata.annotations, node.name
+    is_named = name in choice.named | choice.machines
     checks = (
         (name in choice.keep, "named by --keep"),
-        (
-            name not in choice.named | choice.machines and any(label in labels for label in CONTROL_PLANE),
-            "a control-plane node",
-        ),
-        (
-            not choice.looks_at(node),
-            "not among --nodes",
-        ),
+        (not is_named and not CONTROL_PLANE.isdisjoint(labels), "a control-plane node"),
+        (not is_named and node.is_virtual, "a virtual node: no machine goes with it"),
+        (not choice.looks_at(node), "not among --nodes"),
         (annotations.get(SCALE_DOWN_DISABLED) == "true", f"annotated with {SCALE_DOWN_DISABLED}"),
         (annotations.get(NO_DISRUPTION) == "true", f"annotated with {NO_DISRUPTION}"),
         (not ends, "not ready: evictions do not end there"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from models.objects.affinity import Taint
-from models.objects.node import Node
+from models.objects.node import CONTROL_PLANE, VIRTUAL, Node
 from models.objects.pod import PodSpec
 from planner.explain.blockers import PendingCase
 from planner.problem.state_taints import node_state
@@ -20,15 +20,16 @@ _PLATFORM_LABELS = {
 }
 #: Their usual values: none is a slip for another, however much alike amd64 and arm64 are.
 PLATFORMS = frozenset({"linux", "windows", "amd64", "arm64", "arm", "386", "ppc64le", "s390x", "riscv64"})
-_CONTROL_PLANE = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 
 
 def risk_of_taint(case: PendingCase, taint: Taint, node: Node) -> str:
     """Why a taint should stay; empty where the pod is one of those that the node is there for."""
     if state := node_state(taint):
         return f"{taint.key} says that the node {state}"
-    if taint.key in _CONTROL_PLANE:
+    if taint.key in CONTROL_PLANE:
         return f"{taint.key} keeps other pods away from the control plane"
+    if taint.key.startswith(VIRTUAL):
+        return f"{taint.key} keeps a virtual node for pods that may run outside of the cluster's machines"
     if risk := risk_of_platform(case.template.pod.spec, taint):
         return risk
     containers = case.template.pod.spec.containers

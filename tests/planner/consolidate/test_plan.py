@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -225,10 +226,17 @@ def test_a_node_that_a_preemptor_waits_for_stays() -> None:
     ]
 
 
-def test_control_plane_nodes_go_only_when_they_are_named() -> None:
-    """Empty or not."""
-    labels = {"node-role.kubernetes.io/control-plane": ""}
-    found = cluster(node("c1", labels=labels), node("n1"))
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"labels": {"node-role.kubernetes.io/control-plane": ""}},
+        {"labels": {"type": "virtual-kubelet"}},
+        {"taints": ["virtual-kubelet.io/provider=azure:NoSchedule"]},
+    ],
+)
+def test_the_control_plane_and_virtual_nodes_go_only_when_they_are_named(words: dict[str, Any]) -> None:
+    """Empty or not: virtual nodes cost nothing, and were counted as saved."""
+    found = cluster(node("c1", **words), node("n1"))
     assert [row.node for row in consolidate(found).removed] == ["n1"]
     named = consolidate(found, choice=NodeChoice(named=frozenset({"c1"})))
     assert [row.node for row in named.removed] == ["c1"]

@@ -35,6 +35,10 @@ def test_a_windows_pod_is_led_to_the_windows_nodes() -> None:
             "keeps nodes for pods that are built for another architecture, and this one does not say so",
         ),
         ("node-role.kubernetes.io/control-plane:NoSchedule", "keeps other pods away from the control plane"),
+        (
+            "virtual-kubelet.io/provider=azure:NoSchedule",
+            "keeps a virtual node for pods that may run outside of the cluster's machines",
+        ),
         ("ToBeDeletedByClusterAutoscaler=1:NoSchedule", "says that the node is about to go"),
         ("karpenter.sh/disrupted:NoSchedule", "says that the node is about to go"),
         ("ebs.csi.aws.com/agent-not-ready:NoExecute", "says that the node is not set up yet"),
