@@ -13,14 +13,13 @@ from models.objects.affinity import Taint
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.quantity import parse_quantity
-from planner.constraints.pod_topology_spread import Rule
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_risks import risk_of_platform
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
-from planner.problem.nodes import HOSTNAME, Ints
+from planner.problem.nodes import HOSTNAME, Column, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
 from planner.problem.state_taints import lasting
 from planner.whatif.nodes import free_names
@@ -58,12 +57,12 @@ def like(case: PendingCase, number: int = 1) -> Iterator[ClusterChange]:
         yield _order(case, position, _need(case, node, position), number)
 
 
-def in_new_domain(case: PendingCase, rule: Rule) -> Iterator[ClusterChange]:
-    """The same in a domain that does not exist yet, where a constraint has too few."""
-    key = rule.constraint.topology_key
-    if not rule.few_domains or key == HOSTNAME:
+def in_new_domain(case: PendingCase, column: Column) -> Iterator[ClusterChange]:
+    """The same in a domain that does not exist yet; a new node has a host name of its own anyway."""
+    key = column.key
+    if key == HOSTNAME:
         return
-    value = f"{key.rpartition('/')[2]}-{len(rule.column.values) + 1}"
+    value = next(free_names(key.rpartition("/")[2], column.values, len(column.values) + 1))
     for position in case.problem.nodes.kinds[:2]:
         need = _need(case, case.problem.nodes.nodes[position], position)
         yield _order(case, position, _NodeNeed(need.taints, {**need.labels, key: value}, need.room))

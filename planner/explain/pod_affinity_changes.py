@@ -19,7 +19,7 @@ from planner.constraints.inter_pod_affinity.plugin import Around
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.change import ClusterChange, Cost, with_required
 from planner.explain.room_changes import delete
-from planner.problem.nodes import ALL
+from planner.problem.nodes import ALL, Column
 
 #: Labels whose value changes with every template.
 REVISIONS = {HASH_LABEL, REVISION_LABEL}
@@ -39,6 +39,15 @@ def terms(case: PendingCase, plugin: InterPodAffinity) -> Iterator[Blocker]:
         yield Blocker(
             plugin.name, around.here(ALL), partial(_delete_peers, case, around), _pods_in_domain(around)
         )
+
+
+def without_open_domains(case: PendingCase) -> Iterator[Column]:
+    """The labels of anti-affinities that keep the pod out of every domain."""
+    for plugin in case.framework.profile.of(InterPodAffinity):
+        rules = plugin.rules(case.template)
+        for around in (*rules.anti_affinity, *rules.kept_out_by):
+            if around.anywhere() and around.counts.sums().all():
+                yield around.column
 
 
 def _pods_in_domain(around: Around) -> np.ndarray:

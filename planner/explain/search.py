@@ -30,7 +30,7 @@ from planner.explain.change import (
 )
 from planner.explain.trial_states import TrialStates
 from planner.explain.trials import TrialResult, Trials
-from planner.problem.nodes import Ints
+from planner.problem.nodes import Column, Ints
 from planner.proof.clock import is_stop_requested, report_best
 
 _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
@@ -125,6 +125,9 @@ class FixSearch:
         ):
             if not self._fixes and (small or more == self._with_new_node):
                 self._try(more())
+        if not self._fixes:
+            # A new zone is the last thing to ask for.
+            self._try(self._in_new_domains(pod_affinity_changes.without_open_domains(self._case)))
         stopped = is_stop_requested(self._stop_event)
         done = bool(self._fixes) or (small and not self._cut)
         fixes, risky = self._best(self._fixes), self._best(self._risky)
@@ -221,11 +224,13 @@ class FixSearch:
                 yield (*candidate, *more)
 
     def _new_nodes(self) -> Iterator[Candidate]:
-        for change in self._nodes_like():
-            yield (change,)
-        for rule in spread_rules.rules_of(self._case):
-            for change in new_nodes.in_new_domain(self._case, rule):
-                yield (change,)
+        yield from ((change,) for change in self._nodes_like())
+        yield from self._in_new_domains(spread_rules.short_of_domains(self._case))
+
+    def _in_new_domains(self, columns: Iterable[Column]) -> Iterator[Candidate]:
+        """A new node in a domain of its own, for each of these labels."""
+        for column in {column.key: column for column in columns}.values():
+            yield from ((change,) for change in new_nodes.in_new_domain(self._case, column))
 
     def _more_nodes(self) -> Iterator[Candidate]:
         """Several new nodes, where other waiting pods would take the first."""

@@ -73,12 +73,7 @@ def test_only_those_scenarios_are_stuck() -> None:
 
 #: Pods without a fix in the recordings, by cluster.
 WITHOUT_FIX = [
-    ("affinity-100235", "default/p0009"),
-    ("affinity-100235", "prod/p0008"),
-    ("affinity-100375", "prod/p0004"),
     ("affinity-100102", "default/p0009"),
-    ("affinity-100123", "default/p0006"),
-    ("affinity-100270", "prod/p0004"),
     ("affinity-100375", "prod/p0005"),
     ("tight-100019", "default/p0003"),
 ]
