@@ -13,7 +13,7 @@ from models.controllers.reconcile import reconcile, workloads_of
 from models.controllers.stateful import ordinal_of
 from models.controllers.templates import usable
 from models.objects.pod import Pod
-from models.objects.workload import StatefulSet, Workload
+from models.objects.workload import Deployment, StatefulSet, Workload
 from planner.whatif.scaling import makers_of, resized
 
 
@@ -47,12 +47,22 @@ def is_plain(cluster: Cluster, asked: Asked) -> bool:
     """Whether all replicas to come are alike in everything, and nothing but the scheduler decides on them."""
     if any(quota.namespace == asked.workload.namespace for quota in cluster.resource_quotas):
         return False
+    if is_shared_out(cluster, asked):
+        return False
     if isinstance(asked.workload, StatefulSet) and (
         asked.workload.spec.volume_claim_templates or any(names_taken(cluster, asked))
     ):
         return False
     templates = [usable(item.spec.template) for item in (asked.workload, *makers_of(cluster, asked.workload))]
     return not any(_has_its_own(template.spec) for template in templates if template is not None)
+
+
+def is_shared_out(cluster: Cluster, asked: Asked) -> bool:
+    """Whether several ReplicaSets make the replicas to come, each its part: those of a paused Deployment."""
+    workload = asked.workload
+    if not isinstance(workload, Deployment) or not workload.spec.paused:
+        return False
+    return sum(item.spec.replicas > 0 for item in ByController(cluster.replica_sets).of(workload)) > 1
 
 
 def names_taken(cluster: Cluster, asked: Asked) -> Iterator[Pod]:

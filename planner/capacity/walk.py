@@ -11,7 +11,15 @@ from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import is_live
 from models.objects.workload import StatefulSet
-from planner.capacity.growth import Asked, grown, is_plain, name_of, names_taken, ordinals_of
+from planner.capacity.growth import (
+    Asked,
+    grown,
+    is_plain,
+    is_shared_out,
+    name_of,
+    names_taken,
+    ordinals_of,
+)
 from planner.capacity.replicas import Found, count, limits
 from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
@@ -40,7 +48,8 @@ def walked(
     found = _over_one_state(problem, plain, stop_event) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
-            simulated = _by_simulation(cluster, asked, stop_event)
+            by_number = _by_halves if is_shared_out(cluster, asked) else _by_simulation
+            simulated = by_number(cluster, asked, stop_event)
             if simulated is not None:
                 found[asked.name] = simulated
     return found
@@ -127,6 +136,26 @@ def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event |
             return replace(found, more=number, most=found.most if counts_pods else None)
         fits = more
     return None
+
+
+def _by_halves(cluster: Cluster, asked: Asked, stop_event: threading.Event | None) -> Found | None:
+    """Where it depends on their number which replicas come: it is doubled, then halved, a simulation each.
+
+    So many are placed, and of one more one is not; what no order of binds can beat is not known.
+    """
+    known, last = {pod.key for pod in cluster.pods}, MOST_NEW_PODS - asked.replicas
+    fits, too_many = 0, last + 1
+    found = Found(0, *_NO_REASON, None)
+    while fits + 1 < too_many:
+        if is_stop_requested(stop_event):
+            return None
+        more = (fits + too_many) // 2 if too_many <= last else min(max(1, 2 * fits), last)
+        tried, is_enough = _first_left(scale(cluster, asked.name, asked.replicas + more), known, asked, more)
+        if is_enough:
+            fits = more
+        else:
+            too_many, found = more, tried
+    return replace(found, more=fits, most=None)
 
 
 def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
