@@ -15,6 +15,7 @@ from models.controllers.templates import usable
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, StatefulSet, Workload
 from planner.whatif.scaling import makers_of, resized
+from planner.whatif.unforeseen import why_unforeseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,17 @@ class Asked:
 
 
 def scalable(cluster: Cluster) -> Iterator[Asked]:
-    """The workloads that have a number of replicas of their own and a template to make more from."""
+    """The workloads that have a number of replicas of their own and a template to make more from.
+
+    None of which it is not known what it makes when it is scaled.
+    """
     owners = workloads_of(cluster)
     live = ByController(tuple(filter(is_live, cluster.pods)))
     for field in ("deployments", "replica_sets", "replication_controllers", "stateful_sets"):
         for workload in getattr(cluster, field):
             makers = makers_of(cluster, workload)
             made = any(usable(item.spec.template) for item in (workload, *makers))
-            if made and owners.controller_of(workload) is None:
+            if made and owners.controller_of(workload) is None and not why_unforeseen(cluster, workload):
                 there = sum(len(live.of(maker)) for maker in makers)
                 yield Asked(workload, max(workload.spec.replicas, there))
 
