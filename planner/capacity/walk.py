@@ -25,6 +25,7 @@ from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, report_best
 from planner.proof.effort import REPLICAS_ONE_BY_ONE
+from planner.scheduler.remarks import no_profile
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
@@ -217,4 +218,4 @@ def _not_queued(problem: Problem, old: Collection[str]) -> tuple[str, tuple[str,
     new = next((pod for pod in problem.pods if pod.key not in old), None)
     if new is None:
         return _NO_REASON
-    return f"it asks for scheduler {new.spec.scheduler_name}, which has no profile here", ("SchedulerName",)
+    return no_profile(new.spec.scheduler_name), ("SchedulerName",)

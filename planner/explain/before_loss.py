@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from models import Cluster
+from models.controllers.stateful import ordinal_of
 from models.objects.pod import Pod
 from models.objects.workload import Job
 from planner.eviction.jobs import LOST, Impact, JobDisruptions
 from planner.eviction.movable import is_tied
+from planner.eviction.ordinals import WAITS_FOR_LOWER, Ordinals
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
+from planner.scheduler.remarks import no_profile
 from planner.whatif.jobs import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
+
+#: The namespace and the name of the controller of a pod.
+_Owner = tuple[str, str]
 
 
 class BeforeLoss:
@@ -98,6 +105,46 @@ class BeforeLoss:
         made = (pod for pod, found in enumerate(pods) if not (found.node_name or self.waited(found)))
         return [pod for pod in made if node_of[pod] >= 0 or pod in moved_on]
 
+    def not_replaced(self, after: AtRest) -> Mapping[int, str]:
+        """The pods made in place of lost ones that are not even looked at, each with the reason."""
+        pods, found = after.problem.pods, dict[int, str]()
+        for number in after.problem.queue():
+            pod = pods[number]
+            if self.waited(pod) or is_tied(pod):
+                continue
+            if pod.spec.scheduler_name not in after.scheduler.schedulers:
+                found[number] = no_profile(pod.spec.scheduler_name)
+            elif self._waits_for_lower(pod):
+                found[number] = WAITS_FOR_LOWER
+        return found
+
+    def _waits_for_lower(self, pod: Pod) -> bool:
+        """Whether its StatefulSet does not make it, as a pod of a lower ordinal is not ready."""
+        lowest = self._lowest_unready.get(_owner(pod))
+        return lowest is not None and lowest < (ordinal_of(pod) or 0)
+
+    @cached_property
+    def _lowest_unready(self) -> Mapping[_Owner, int]:
+        """By StatefulSet with OrderedReady the lowest ordinal whose pod has no node, or is not ready."""
+        found, ordinals = dict[_Owner, int](), Ordinals(self.running)
+        for number, pod in enumerate(self.problem.pods):
+            ordinal = ordinal_of(pod) if ordinals.is_ordered(pod) and ordinals.is_wanted(pod) else None
+            if ordinal is not None and not (pod.is_terminating or (pod.node_name and self.is_ready(number))):
+                found[_owner(pod)] = min(ordinal, found.get(_owner(pod), ordinal))
+        return found
+
+    def is_ready(self, number: int) -> bool:
+        """Whether a pod with a node runs and is ready before anything is lost, or will be.
+
+        Those that are bound and start will be, those that run and are not ready stay so.
+        """
+        pod = self.problem.pods[number]
+        was = self.snapshot.pod_index.get(pod.key)
+        if not self.problem.endings.is_ready(int(self.problem.node_of[number])):
+            return False
+        is_new = was is None or not self.snapshot.pods[was].node_name
+        return is_new or not (pod.start_failure or (pod.is_unready and not pod.is_starting))
+
     @property
     def waiting(self) -> int:
         """How many pods have no node before anything is lost."""
@@ -111,3 +158,8 @@ class BeforeLoss:
 def is_replica(pod: Pod) -> bool:
     """Whether a pod is a replica that counts: not one of a DaemonSet, or of its node."""
     return not (pod.is_terminating or is_tied(pod))
+
+
+def _owner(pod: Pod) -> _Owner:
+    owner = pod.metadata.controller
+    return pod.namespace, "" if owner is None else owner.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from models import Cluster
@@ -24,6 +24,7 @@ from planner.scheduler.remarks import remarks
 from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
+_NONE_READY = "no replica elsewhere is ready"
 
 
 def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Survival:
@@ -94,15 +95,16 @@ class _Losses:
         after = self._kept(before.without(domain))
         left = before.left(after)
         pending = [*_pending(after, left)]
-        preempted = before.preempted(after)
-        replaced = before.replaced(after, preempted)
-        rows = tuple(_workloads(before, domain, after, (left, preempted, replaced)))
+        preempted, waiting = before.preempted(after), before.not_replaced(after)
+        again = [pod for pod in waiting if pod not in left]
+        replaced = [pod for pod in before.replaced(after, preempted) if pod not in waiting]
+        rows = tuple(_workloads(before, domain, after, ([*left, *again], preempted, replaced)))
         return len(left), DomainLoss(
             domain=domain,
             nodes=len(before.nodes_of(domain)),
             pods=sum(row.lost for row in rows),
             workloads=rows,
-            pending=(*pending, *_told(after, preempted)),
+            pending=(*pending, *_not_looked_at(after, again, waiting), *_told(after, preempted)),
             ok=all(row.ok for row in rows),
         )
 
@@ -122,6 +124,22 @@ class _Losses:
 def _tell(number: int, domains: Sequence[str]) -> None:
     """Show how far it is."""
     report_best(f"{number} of {len(domains)} done, now {domains[number]}")
+
+
+def _not_looked_at(after: AtRest, pods: Sequence[int], reasons: Mapping[int, str]) -> Iterator[LostPending]:
+    """Rows of pods that the scheduler is not asked about, those of a workload with one reason together."""
+    owners, groups = Owners(after.problem.cluster), dict[tuple[Workload, str], list[int]]()
+    for pod in pods:
+        groups.setdefault((_workload(after, owners, pod), reasons[pod]), []).append(pod)
+    for ((namespace, workload), reason), several in groups.items():
+        yield LostPending(
+            namespace=namespace,
+            workload=workload,
+            pods=len(several),
+            example=after.problem.pods[several[0]].key,
+            message=reason,
+            sought=False,
+        )
 
 
 def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
@@ -153,19 +171,23 @@ def _workloads(
     problem, gone, failing = before.problem, before.nodes_of(domain), before.failing(domain)
     owners = Owners(problem.cluster)
     reasons: dict[Workload, str] = {}
-    replicas: Counter[Workload] = Counter()
-    lost: Counter[Workload] = Counter()
+    replicas, lost, ready, ready_lost = (Counter[Workload]() for _ in range(4))
     for number, pod in enumerate(problem.pods):
         if pod.node_name and is_replica(pod):
             workload = (pod.namespace, owners.workload_of(pod, problem.template(number)))
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
+            ready[workload] += before.is_ready(number)
+            ready_lost[workload] += pod.node_name in gone and before.is_ready(number)
             job = before.jobs.job_of(pod) if failing else None
             if job is not None and job.key in failing:
                 reasons[workload] = failing[job.key]
     later = Owners(after.problem.cluster)
     left, preempted, replaced = (Counter(_workload(after, later, pod) for pod in some) for some in pods)
     pending = left + preempted
+    for workload in ready:
+        if replicas[workload] > lost[workload] and ready[workload] == ready_lost[workload] > 0:
+            reasons.setdefault(workload, _NONE_READY)
     for workload in sorted({name for name, pods in lost.items() if pods} | pending.keys()):
         yield WorkloadLoss(
             namespace=workload[0],

@@ -22,6 +22,7 @@ from planner.documents.reasons import reasons_of
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
+from planner.eviction.ordinals import WAITS_FOR_LOWER
 from planner.eviction.unread import taken_for_granted
 from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
@@ -277,7 +278,7 @@ class DrainRun:
         """The pods that come in the place of evicted ones and are not even created, each with the reason."""
         again = [self._replaced.get(pod, pod) for pod in evicted]
         refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
-        return refused | {self._replaced.get(pod, pod): _WAITS_FOR_LOWER for pod in found.not_created}
+        return refused | {self._replaced.get(pod, pod): WAITS_FOR_LOWER for pod in found.not_created}
 
     def _notes(
         self,
@@ -299,10 +300,6 @@ class DrainRun:
         yield from notes.returned(doubled, simulation, found, self._numbers, self._replaced)
         if found.restless:
             yield RESTLESS
-
-
-#: Said of a pod like a line of the scheduler.
-_WAITS_FOR_LOWER = "not created: its StatefulSet makes it when pods of lower ordinals are ready"
 
 
 def _for_good(controllers: Controllers, moving: Sequence[int], asked: Sequence[int]) -> Iterator[int]:
