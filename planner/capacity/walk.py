@@ -85,8 +85,10 @@ def _counted(
     scheduler.restore_nominations(pod for pod in queue if pod not in counting)
     found: dict[str, Found] = {}
     decided: dict[str, str | None] = {}
+    left_open = _LeftOpen(scheduler)
     for pod in queue:
         if pod not in counting:
+            left_open.comes(pod)
             _note(scheduler, scheduler.take(pod), decided)
             continue
         if is_stop_requested(stop_event):
@@ -96,9 +98,24 @@ def _counted(
         # Pods that came before have taken room, and may have made some by evicting others.
         known = count(scheduler, copies, _most(scheduler, pod))
         if known is not None:
-            most = None if scheduler.leaves_open(pod) else known.most
+            most = None if left_open.any or scheduler.leaves_open(pod) else known.most
             found[name] = Found(known.more, known.message, known.limited_by, most, {**decided})
     return found
+
+
+class _LeftOpen:
+    """Whether the snapshot does not tell of some pod that has come so far where it may be."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler, self._known = scheduler, set[int]()
+        self.any = False
+
+    def comes(self, pod: int) -> None:
+        """A pod comes; those of one template are alike in this."""
+        template = int(self._scheduler.problem.template_of[pod])
+        if template not in self._known:
+            self._known.add(template)
+            self.any = self.any or self._scheduler.leaves_open(pod)
 
 
 def _note(scheduler: Scheduler, decision: SchedulingDecision, decided: dict[str, str | None]) -> None:
@@ -187,11 +204,13 @@ def _first_left(scaled: Cluster, known: Iterable[str], asked: Asked, more: int) 
     placed = 0
     most: int | None = 0
     before: dict[str, str | None] | None = None
+    left_open = _LeftOpen(scheduler)
     for pod in scheduler.queue:
+        left_open.comes(pod)
         new = problem.pods[pod].key not in old
         if new and before is None:
             before = {**decided}
-            most = None if scheduler.leaves_open(pod) else max(_most(scheduler, pod), more)
+            most = None if left_open.any else max(_most(scheduler, pod), more)
         decision = scheduler.take(pod)
         if new and (decision.node is None or decision.victims):
             number = _replicas_before(scaled, asked, problem.pods[pod].name, placed)

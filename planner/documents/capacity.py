@@ -25,7 +25,7 @@ class WorkloadCapacity(WorkloadPart):
     best: int | None = None
     """With --best, how many a plan places in the best order on the best nodes; null without it, where
     pods have the names of replicas of a StatefulSet, where several ReplicaSets of a paused Deployment make
-    the replicas, and where it is undecided for some node whether it accepts one."""
+    the replicas, and where it is undecided for some node whether it accepts one, or a pod before them."""
     bound: int | None = None
     """With --best, how many no plan can beat; null where nothing is known."""
 
