@@ -24,6 +24,8 @@ from planner.scheduler.remarks import remarks
 from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
+#: So many domains are named in a note.
+_MOST_DOMAINS = 5
 _NONE_READY = "no replica elsewhere is ready"
 
 
@@ -43,6 +45,7 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
             *remarks(before.snapshot),
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
             *_about_changes(found, before.waiting),
+            *_in_other_draws(before, found, effort.explain),
         ),
     )
 
@@ -53,6 +56,27 @@ def _about_changes(losses: Sequence[DomainLoss], waiting: int) -> Iterator[str]:
     if waiting and any(row.fix is not None for row in rows):
         pods = "a pod that has" if waiting == 1 else f"one of {waiting} pods that have"
         yield f"what helps was tried out after the loss: made before it, {pods} no node now may take the room"
+
+
+def _in_other_draws(before: BeforeLoss, losses: Sequence[DomainLoss], effort: ExplainEffort) -> Iterator[str]:
+    """At most one note: the domains whose loss all survive, but not with other ties and turns."""
+    if len(before.problem.pods) * before.problem.nodes.size > effort.loss_draws_places:
+        return
+    told, example = [], ""
+    for domain in (loss.domain for loss in losses if loss.ok and loss.pods):
+        draws = [before.drawn(domain, seed) for seed in range(1, effort.loss_draws + 1)]
+        worse = [(draw, left) for draw in draws if (left := [*before.left(draw), *before.preempted(draw)])]
+        if worse:
+            draw, left = worse[0]
+            told.append(f"without {domain} in {len(worse)} of {len(draws)}")
+            example = example or "{1} in {0}".format(*_workload(draw, Owners(draw.problem.cluster), left[0]))
+    if told:
+        more = f", and {len(told) - _MOST_DOMAINS} domains more" if len(told) > _MOST_DOMAINS else ""
+        yield (
+            f"pods find no node, of {example} for one, in some draws of ties and of which pod comes first: "
+            f"{', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the smallest name, and pods come in "
+            "the order of their controllers in the files"
+        )
 
 
 class _Losses:

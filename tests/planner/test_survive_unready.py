@@ -76,3 +76,22 @@ def test_a_lost_pod_of_another_scheduler_is_placed_nowhere() -> None:
     (left,) = loss.pending
     assert left.message == "it asks for scheduler volcano, which has no profile here"
     assert [reason.message for reason in drain(found, ["a"]).pending] == [left.message]
+
+
+def test_that_other_ties_and_turns_leave_pods_without_a_node_is_said() -> None:
+    """What went wrong: every workload survived, as the larger pod came first in the file."""
+    nodes = [
+        node("a1", "a", cpu="6"),
+        node("c1", "c", cpu="6"),
+        node("b1", "b", cpu="4"),
+        node("b2", "b", cpu="2"),
+    ]
+    small, big = (replicas(name, ["a1", "c1"], cpu=cpu) for name, cpu in (("small", "2"), ("big", "4")))
+    found = survive(cluster(*nodes, *big, *small), ZONE)
+    assert found.failures == 0
+    (note,) = (note for note in found.notes if "draws of ties" in note)
+    assert note.startswith("pods find no node, of ReplicaSet/big in default for one, in some draws of ties")
+    assert ": without a in " in note
+    assert survive(cluster(*nodes, *small, *big), ZONE).failures == 2
+    roomy = survive(cluster(*nodes, node("b3", "b", cpu="2"), *big), ZONE)
+    assert not any("draws of ties" in note for note in roomy.notes)
