@@ -102,7 +102,9 @@ class BeforeLoss:
         found = []
         for pod in dict.fromkeys(after.evicted):
             if is_replica(pods[pod]) and not self.waited(pods[pod]):
-                decision = scheduler.decide(pod) if pods[pod].metadata.controller is not None else None
+                comes = pods[pod].metadata.controller is not None
+                is_looked_at = pods[pod].spec.scheduler_name in scheduler.schedulers
+                decision = scheduler.decide(pod) if comes and is_looked_at else None
                 if decision is None or decision.node is None or decision.victims:
                     found.append(pod)
         scheduler.state.rollback(mark)

@@ -78,6 +78,17 @@ def test_a_lost_pod_of_another_scheduler_is_placed_nowhere() -> None:
     assert [reason.message for reason in drain(found, ["a"]).pending] == [left.message]
 
 
+def test_a_pod_of_another_scheduler_that_is_preempted_is_placed_nowhere() -> None:
+    """What went wrong: an internal error, for the scheduler was asked where it comes to."""
+    high, low = (
+        replicas("high", "ac", cpu="4", priority=9),
+        replicas("low", "b", cpu="4", scheduler="volcano"),
+    )
+    found = survive(cluster(*ZONES, *high, *low), ZONE)
+    rows = {item.workload: item for item in without(found, "a").workloads}
+    assert (rows["ReplicaSet/low"].pending, rows["ReplicaSet/high"].replaced) == (1, 1)
+
+
 def test_that_other_ties_and_turns_leave_pods_without_a_node_is_said() -> None:
     """What went wrong: every workload survived, as the larger pod came first in the file."""
     nodes = [
