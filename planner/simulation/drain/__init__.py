@@ -148,9 +148,9 @@ class DrainRun:
         self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
         self._problem = Problem(cluster)
         self._numbers = [self._problem.nodes.index[name] for name in nodes]
-        self._going = pods_to_go(self._problem, self._numbers)
-        self._moving = [pod for node in self._numbers for pod in self._going[node]]
         self._controllers = Controllers(self._problem, jobs=True)
+        self._going = pods_to_go(self._problem, self._numbers, self._controllers.is_orphan)
+        self._moving = [pod for node in self._numbers for pod in self._going[node]]
         others = self._controllers.others(self._moving)
         self._replaced = {pod: number for number, pod in enumerate(others, start=len(self._problem.pods))}
         self._larger = self._problem.with_replacements(others) if others else self._problem
