@@ -8,6 +8,9 @@ from typing import Literal
 from planner.documents.explanation import Fix
 from planner.documents.plan import Document, DocumentPart, WorkloadPart
 
+#: Said of pods of a node that does not answer, whose controllers wait for their end.
+NOT_ENDED = "not created: the pod before it stays Terminating until its node is deleted or answers"
+
 
 class WorkloadLoss(WorkloadPart):
     """A workload that has pods in the lost domain."""

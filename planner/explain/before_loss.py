@@ -8,6 +8,7 @@ from functools import cached_property
 from random import Random
 
 from models import Cluster
+from models.controllers.jobs import replaces_ended_only
 from models.controllers.stateful import ordinal_of
 from models.objects.pod import Pod
 from models.objects.workload import Job
@@ -73,7 +74,24 @@ class BeforeLoss:
 
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""
-        return self._at_rest(lose_contact(self._failed_without(domain), f"{self._key}={domain}"))
+        staying = {pod.key for pod in self._without_end(domain)}
+        found = lose_contact(self._failed_without(domain), f"{self._key}={domain}", staying)
+        return self._at_rest(found)
+
+    def waiting_for_the_end(self, domain: str) -> list[int]:
+        """The pods in whose place none is made as long as their nodes do not answer."""
+        pods = (pod for pod in self._without_end(domain) if is_replica(pod))
+        return [self.problem.pod_index[pod.key] for pod in pods]
+
+    def _without_end(self, domain: str) -> Iterator[Pod]:
+        """The pods that stay Terminating there, of controllers that wait for their end."""
+        names = self.nodes_of(domain)
+        for pod in self._failed_without(domain).pods:
+            if pod.node_name in names and pod.spec.termination_grace_period_seconds != 0:
+                owner, job = pod.metadata.controller, self.jobs.job_of(pod)
+                of_set = owner is not None and owner.kind == "StatefulSet"
+                if of_set or (job is not None and replaces_ended_only(job)):
+                    yield pod
 
     def failing(self, domain: str) -> Mapping[str, str]:
         """The Jobs that fail by the loss of a domain, and why."""

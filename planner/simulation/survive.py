@@ -10,7 +10,7 @@ from functools import partial
 from models import Cluster
 from models.collector import old_left_alone
 from planner.audit.spread_counts import Owners
-from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
+from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.eviction.unread import lost_with, taken_for_granted
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss, is_replica
@@ -18,6 +18,7 @@ from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch, TestedFix
 from planner.explain.trial_states import TrialStates
+from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort, ExplainEffort
 from planner.scheduler.remarks import remarks
@@ -135,8 +136,10 @@ class _Losses:
     def _meanwhile(self, domain: str, left: int) -> tuple[LostPending, ...]:
         """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
         meanwhile = self._kept(self._before.unreachable(domain))
-        more = self._before.left(meanwhile)
-        return tuple(_pending(meanwhile, more, (self._key, domain))) if len(more) > left else ()
+        more, stuck = self._before.left(meanwhile), self._before.waiting_for_the_end(domain)
+        if len(more) + len(stuck) <= left:
+            return ()
+        return (*_pending(meanwhile, more, (self._key, domain)), *_stuck(self._before.problem, stuck))
 
     def _kept(self, found: AtRest) -> AtRest:
         """The same, out of reach of the garbage collector where the process ends before it is garbage."""
@@ -162,6 +165,23 @@ def _not_looked_at(after: AtRest, pods: Sequence[int], reasons: Mapping[int, str
             pods=len(several),
             example=after.problem.pods[several[0]].key,
             message=reason,
+            sought=False,
+        )
+
+
+def _stuck(problem: Problem, pods: Sequence[int]) -> Iterator[LostPending]:
+    """Rows of pods in whose place none is made, those of a workload together."""
+    owners, groups = Owners(problem.cluster), dict[Workload, list[int]]()
+    for pod in pods:
+        workload = owners.workload_of(problem.pods[pod], problem.template(pod))
+        groups.setdefault((problem.pods[pod].namespace, workload), []).append(pod)
+    for (namespace, workload), several in groups.items():
+        yield LostPending(
+            namespace=namespace,
+            workload=workload,
+            pods=len(several),
+            example=problem.pods[several[0]].key,
+            message=NOT_ENDED,
             sought=False,
         )
 

@@ -68,6 +68,21 @@ def test_a_lost_pod_waits_for_a_lower_ordinal(policy: str, pending: int) -> None
     assert [(left.example, left.message) for left in loss.pending] == [("default/db-1", said)] * pending
 
 
+@pytest.mark.parametrize(("seconds", "stays"), [(30, True), (0, False)])
+def test_a_pod_of_a_stateful_set_does_not_end_on_a_node_that_does_not_answer(
+    seconds: int, stays: bool
+) -> None:
+    """What went wrong: nothing was said of it, as if another one of its name could come meanwhile."""
+    objects = stateful("a", "b")
+    for item in objects[1:]:
+        item["spec"]["terminationGracePeriodSeconds"] = seconds
+    found = survive(cluster(*ZONES, *objects), ZONE)
+    loss = without(found, "a")
+    assert loss.ok
+    said = "not created: the pod before it stays Terminating until its node is deleted or answers"
+    assert [(left.example, left.message) for left in loss.meanwhile] == [("default/db-0", said)] * stays
+
+
 def test_a_lost_pod_of_another_scheduler_is_placed_nowhere() -> None:
     """What went wrong: no pod of a scheduler without a profile was pending, and so its workload survived."""
     found = cluster(*ZONES, *replicas("web", "ab", scheduler="volcano"))
