@@ -60,6 +60,14 @@ def test_what_is_certain_all_the_same_is_proved_as_ever(most: str) -> None:
     assert without.status == "Optimal"
 
 
+@pytest.mark.parametrize(("cpu", "status"), [("3", "Optimal"), ("2", "ConditionallyOptimal")])
+@pytest.mark.parametrize("more", [{}, {"allow_moves": True}, {"final_state": True}], ids=str)
+def test_nodes_without_room_leave_nothing_open(cpu: str, status: str, more: dict[str, Any]) -> None:
+    """What went wrong: it depended on devices whether a pod fits on a node that has no room for it."""
+    stays, waits = pod("stays", on="n1", cpu="2"), pod("p", cpu=cpu, requests={GPU: "1"})
+    assert solve(cluster(node("n1", cpu="4"), CLASS, stays, waits), **more).status == status
+
+
 def test_no_conflict_is_told_where_that_is_undecided() -> None:
     """What went wrong: one pod alone could not be placed, whatever goes where."""
     assert explain(cluster(node("n1"), CLASS, CLAIM, WITH_CLAIM), batch=5).conflict is None
