@@ -49,6 +49,7 @@ class Pending(ProfiledState):
         node_of = problem.node_of.copy()
         node_of[self._movable] = -1
         super().__init__(problem, State(problem, node_of))
+        self._free: Ints = problem.allocatable - self.state.used
         self.scheduler = Scheduler(problem, preemption=False)
         self.running = self._read_running()
         self.pods = self._read_pods()
@@ -131,8 +132,16 @@ class Pending(ProfiledState):
 
     @cached_property
     def undecided(self) -> frozenset[int]:
-        """The templates of which the snapshot does not tell for some node whether it accepts a pod."""
-        return frozenset(number for number in self.pods if self.leaves_open(number))
+        """The templates of which it is not told for some node with room whether it accepts a pod."""
+        return frozenset(number for number in self.pods if self.leaves_open(number, self._with_room(number)))
+
+    def _with_room(self, number: int) -> Mask:
+        """The nodes that have room for a pod when those that may be evicted are gone; no plan makes more."""
+        devices, found = {*self.problem.extended_rows}, self.problem.nodes.every
+        for row, amount in self.wants(number):
+            if row not in devices:
+                found = found & (self._free[row] >= amount)
+        return found
 
     @property
     def assumes(self) -> frozenset[Assumption]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from models import Cluster
@@ -15,6 +16,7 @@ from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD
+from planner.scheduler.remarks import no_profile
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.autoscaling import targets_of
 from planner.whatif.named import workload_named
@@ -110,6 +112,7 @@ def _unplaced(scheduler: Scheduler) -> tuple[Iterable[SchedulingDecision], bool]
     """
     scheduler.restore_nominations(scheduler.queue)
     waiting, left, evicts = deque(scheduler.queue), dict[int, SchedulingDecision](), False
+    elsewhere = {pod: lost for pod in scheduler.problem.queue() if (lost := _left_alone(scheduler, pod))}
     for _ in range(STANDARD.explain.rounds_to_rest):
         changed = False
         while waiting:
@@ -120,11 +123,21 @@ def _unplaced(scheduler: Scheduler) -> tuple[Iterable[SchedulingDecision], bool]
                 left[decision.pod] = decision
             evicts |= bool(decision.victims)
             changed |= decision.node is not None or bool(decision.victims)
-            waiting.extend(pod for pod in decision.victims if _comes_back(scheduler, pod))
+            for pod in filter(partial(_comes_back, scheduler), decision.victims):
+                if lost := _left_alone(scheduler, pod):
+                    elsewhere[pod] = lost
+                else:
+                    waiting.append(pod)
         if not changed:
             break
         waiting.extend(left)
-    return left.values(), evicts
+    return (left | elsewhere).values(), evicts
+
+
+def _left_alone(scheduler: Scheduler, pod: int) -> SchedulingDecision | None:
+    """What there is of a decision about a pod of a scheduler without a profile."""
+    name = scheduler.problem.pods[pod].spec.scheduler_name
+    return None if name in scheduler.schedulers else SchedulingDecision(pod, None, no_profile(name))
 
 
 def _comes_back(scheduler: Scheduler, pod: int) -> bool:

@@ -22,6 +22,7 @@ from planner.scheduler.remarks import remarks
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
+from planner.whatif.unforeseen import left_out, why_unforeseen
 
 
 def capacity(  # noqa: PLR0913 - the options of the command
@@ -71,6 +72,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
                     *cluster.notes,
                     *problem.notes,
                     *remarks(problem),
+                    *left_out(cluster),
                     *(ineffective(cluster) if autoscalers else ()),
                 )
             )
@@ -108,7 +110,8 @@ def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
         if key in every:
             chosen[key] = every[key]
         else:
-            problems.append(f"{workload.kind} {workload.key} has no number of replicas of its own to raise")
+            no_number = f"{workload.kind} {workload.key} has no number of replicas of its own to raise"
+            problems.append(why_unforeseen(cluster, workload) or no_number)
     if problems:
         raise InputError(problems)
     return [*(chosen or every).values()]

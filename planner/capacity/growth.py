@@ -13,8 +13,9 @@ from models.controllers.reconcile import reconcile, workloads_of
 from models.controllers.stateful import ordinal_of
 from models.controllers.templates import usable
 from models.objects.pod import Pod
-from models.objects.workload import StatefulSet, Workload
+from models.objects.workload import Deployment, StatefulSet, Workload
 from planner.whatif.scaling import makers_of, resized
+from planner.whatif.unforeseen import why_unforeseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,17 @@ class Asked:
 
 
 def scalable(cluster: Cluster) -> Iterator[Asked]:
-    """The workloads that have a number of replicas of their own and a template to make more from."""
+    """The workloads that have a number of replicas of their own and a template to make more from.
+
+    None of which it is not known what it makes when it is scaled.
+    """
     owners = workloads_of(cluster)
     live = ByController(tuple(filter(is_live, cluster.pods)))
     for field in ("deployments", "replica_sets", "replication_controllers", "stateful_sets"):
         for workload in getattr(cluster, field):
             makers = makers_of(cluster, workload)
             made = any(usable(item.spec.template) for item in (workload, *makers))
-            if made and owners.controller_of(workload) is None:
+            if made and owners.controller_of(workload) is None and not why_unforeseen(cluster, workload):
                 there = sum(len(live.of(maker)) for maker in makers)
                 yield Asked(workload, max(workload.spec.replicas, there))
 
@@ -47,12 +51,22 @@ def is_plain(cluster: Cluster, asked: Asked) -> bool:
     """Whether all replicas to come are alike in everything, and nothing but the scheduler decides on them."""
     if any(quota.namespace == asked.workload.namespace for quota in cluster.resource_quotas):
         return False
+    if is_shared_out(cluster, asked):
+        return False
     if isinstance(asked.workload, StatefulSet) and (
         asked.workload.spec.volume_claim_templates or any(names_taken(cluster, asked))
     ):
         return False
     templates = [usable(item.spec.template) for item in (asked.workload, *makers_of(cluster, asked.workload))]
     return not any(_has_its_own(template.spec) for template in templates if template is not None)
+
+
+def is_shared_out(cluster: Cluster, asked: Asked) -> bool:
+    """Whether several ReplicaSets make the replicas to come, each its part: those of a paused Deployment."""
+    workload = asked.workload
+    if not isinstance(workload, Deployment) or not workload.spec.paused:
+        return False
+    return sum(item.spec.replicas > 0 for item in ByController(cluster.replica_sets).of(workload)) > 1
 
 
 def names_taken(cluster: Cluster, asked: Asked) -> Iterator[Pod]:

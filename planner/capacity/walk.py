@@ -11,12 +11,21 @@ from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import is_live
 from models.objects.workload import StatefulSet
-from planner.capacity.growth import Asked, grown, is_plain, name_of, names_taken, ordinals_of
+from planner.capacity.growth import (
+    Asked,
+    grown,
+    is_plain,
+    is_shared_out,
+    name_of,
+    names_taken,
+    ordinals_of,
+)
 from planner.capacity.replicas import Found, count, limits
 from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, report_best
 from planner.proof.effort import REPLICAS_ONE_BY_ONE
+from planner.scheduler.remarks import no_profile
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
@@ -40,7 +49,8 @@ def walked(
     found = _over_one_state(problem, plain, stop_event) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
-            simulated = _by_simulation(cluster, asked, stop_event)
+            by_number = _by_halves if is_shared_out(cluster, asked) else _by_simulation
+            simulated = by_number(cluster, asked, stop_event)
             if simulated is not None:
                 found[asked.name] = simulated
     return found
@@ -75,8 +85,10 @@ def _counted(
     scheduler.restore_nominations(pod for pod in queue if pod not in counting)
     found: dict[str, Found] = {}
     decided: dict[str, str | None] = {}
+    left_open = _LeftOpen(scheduler)
     for pod in queue:
         if pod not in counting:
+            left_open.comes(pod)
             _note(scheduler, scheduler.take(pod), decided)
             continue
         if is_stop_requested(stop_event):
@@ -86,9 +98,24 @@ def _counted(
         # Pods that came before have taken room, and may have made some by evicting others.
         known = count(scheduler, copies, _most(scheduler, pod))
         if known is not None:
-            most = None if scheduler.leaves_open(pod) else known.most
+            most = None if left_open.any or scheduler.leaves_open(pod) else known.most
             found[name] = Found(known.more, known.message, known.limited_by, most, {**decided})
     return found
+
+
+class _LeftOpen:
+    """Whether the snapshot does not tell of some pod that has come so far where it may be."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler, self._known = scheduler, set[int]()
+        self.any = False
+
+    def comes(self, pod: int) -> None:
+        """A pod comes; those of one template are alike in this."""
+        template = int(self._scheduler.problem.template_of[pod])
+        if template not in self._known:
+            self._known.add(template)
+            self.any = self.any or self._scheduler.leaves_open(pod)
 
 
 def _note(scheduler: Scheduler, decision: SchedulingDecision, decided: dict[str, str | None]) -> None:
@@ -129,6 +156,26 @@ def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event |
     return None
 
 
+def _by_halves(cluster: Cluster, asked: Asked, stop_event: threading.Event | None) -> Found | None:
+    """Where it depends on their number which replicas come: it is doubled, then halved, a simulation each.
+
+    So many are placed, and of one more one is not; what no order of binds can beat is not known.
+    """
+    known, last = {pod.key for pod in cluster.pods}, MOST_NEW_PODS - asked.replicas
+    fits, too_many = 0, last + 1
+    found = Found(0, *_NO_REASON, None)
+    while fits + 1 < too_many:
+        if is_stop_requested(stop_event):
+            return None
+        more = (fits + too_many) // 2 if too_many <= last else min(max(1, 2 * fits), last)
+        tried, is_enough = _first_left(scale(cluster, asked.name, asked.replicas + more), known, asked, more)
+        if is_enough:
+            fits = more
+        else:
+            too_many, found = more, tried
+    return replace(found, more=fits, most=None)
+
+
 def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
     """How many more replicas are tried: one by one as long as it depends on the number which pods there are.
 
@@ -157,11 +204,13 @@ def _first_left(scaled: Cluster, known: Iterable[str], asked: Asked, more: int) 
     placed = 0
     most: int | None = 0
     before: dict[str, str | None] | None = None
+    left_open = _LeftOpen(scheduler)
     for pod in scheduler.queue:
+        left_open.comes(pod)
         new = problem.pods[pod].key not in old
         if new and before is None:
             before = {**decided}
-            most = None if scheduler.leaves_open(pod) else max(_most(scheduler, pod), more)
+            most = None if left_open.any else max(_most(scheduler, pod), more)
         decision = scheduler.take(pod)
         if new and (decision.node is None or decision.victims):
             number = _replicas_before(scaled, asked, problem.pods[pod].name, placed)
@@ -188,4 +237,4 @@ def _not_queued(problem: Problem, old: Collection[str]) -> tuple[str, tuple[str,
     new = next((pod for pod in problem.pods if pod.key not in old), None)
     if new is None:
         return _NO_REASON
-    return f"it asks for scheduler {new.spec.scheduler_name}, which has no profile here", ("SchedulerName",)
+    return no_profile(new.spec.scheduler_name), ("SchedulerName",)

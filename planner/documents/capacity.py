@@ -24,8 +24,8 @@ class WorkloadCapacity(WorkloadPart):
     """With --survive, the domain whose loss leaves the least; `best` and `bound` are without it, too."""
     best: int | None = None
     """With --best, how many a plan places in the best order on the best nodes; null without it, where
-    pods have the names of replicas of a StatefulSet, and where it is undecided for some node whether it
-    accepts one."""
+    pods have the names of replicas of a StatefulSet, where several ReplicaSets of a paused Deployment make
+    the replicas, and where it is undecided for some node whether it accepts one, or a pod before them."""
     bound: int | None = None
     """With --best, how many no plan can beat; null where nothing is known."""
 

@@ -8,6 +8,9 @@ from typing import Literal
 from planner.documents.explanation import Fix
 from planner.documents.plan import Document, DocumentPart, WorkloadPart
 
+#: Said of pods of a node that does not answer, whose controllers wait for their end.
+NOT_ENDED = "not created: the pod before it stays Terminating until its node is deleted or answers"
+
 
 class WorkloadLoss(WorkloadPart):
     """A workload that has pods in the lost domain."""
@@ -19,11 +22,13 @@ class WorkloadLoss(WorkloadPart):
     replaced: int
     """How many get another node."""
     pending: int
-    """How many do not, with those that preemption evicts for others and that find no node again."""
+    """How many do not, with those that preemption evicts for others and that find no node again, those of a
+    scheduler that has no profile here, and those of a StatefulSet that waits for a lower ordinal."""
     ok: bool
     """Whether it survives."""
     reason: str = ""
-    """Of a Job that fails by the loss, as the job controller says it."""
+    """Of a Job that fails by the loss, as the job controller says it; else that no replica elsewhere is
+    ready, where there are some."""
 
 
 class LostPending(WorkloadPart):
@@ -64,8 +69,8 @@ class DomainLoss(DocumentPart):
 class Survival(Document):
     """Each domain of a key lost in turn: workloads that lose all replicas, pending pods, and what would help.
 
-    A workload survives when a replica outside the domain keeps running, every lost one that is made again
-    gets a node, and so does every one that is preempted for others.
+    A workload survives when a replica outside the domain keeps running and is ready, every lost one that is
+    made again gets a node, and so does every one that is preempted for others.
     """
 
     kind: Literal["Survival"] = "Survival"

@@ -104,6 +104,13 @@ class Controllers:
             JOB_ELSEWHERE,
         }
 
+    def is_orphan(self, pod: int) -> bool:
+        """Whether the pod is of a DaemonSet that is gone, and there is none of its name."""
+        found = self._problem.pods[pod]
+        owner = found.metadata.controller
+        is_of_daemon_set = owner is not None and owner.kind == "DaemonSet"
+        return is_of_daemon_set and self._why_none(found) == GONE and not self._workloads.has_other(found)
+
     def is_wanted(self, pod: int) -> bool:
         """Whether its controller makes pods, and if that is a StatefulSet, one of its ordinal."""
         return self.is_made_again(pod) and self._ordinals.is_wanted(self._problem.pods[pod])

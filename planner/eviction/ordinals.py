@@ -19,6 +19,8 @@ from models.objects.workload import StatefulSet
 OTHER_REVISION = "of a StatefulSet that would make it again from another revision"
 WAITS = "of a StatefulSet that makes it again only when lower ordinals are ready"
 NOT_WANTED = "of a StatefulSet that has no such ordinal any more"
+#: Said of a pod that is yet to be made, like a line of the scheduler.
+WAITS_FOR_LOWER = "not created: its StatefulSet makes it when pods of lower ordinals are ready"
 
 _Key = tuple[str, str]
 

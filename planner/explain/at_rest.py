@@ -42,10 +42,14 @@ class AtRest:
         preemption: bool,
         effort: ExplainEffort = STANDARD.explain,
         before: Problem | None = None,
+        seed: int | None = None,
     ) -> None:
-        """Run the queue until it has nothing more to give; quicker where `before` has compiled the pods."""
+        """Run the queue until it has nothing more to give; quicker where `before` has compiled the pods.
+
+        With a seed nodes are sampled and ties drawn, else they go to the smallest name.
+        """
         self.problem = Problem(cluster, before)
-        self.scheduler = Scheduler(self.problem, preemption=preemption)
+        self.scheduler = Scheduler(self.problem, preemption=preemption, seed=seed)
         self.preemption, self.effort = preemption, effort
         self.left: list[int] = []
         self.evicted: list[int] = []

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from random import Random
 
 from models import Cluster
+from models.controllers.jobs import replaces_ended_only
+from models.controllers.stateful import ordinal_of
 from models.objects.pod import Pod
 from models.objects.workload import Job
 from planner.eviction.jobs import LOST, Impact, JobDisruptions
 from planner.eviction.movable import is_tied
+from planner.eviction.ordinals import WAITS_FOR_LOWER, Ordinals
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
+from planner.scheduler.remarks import no_profile
 from planner.whatif.jobs import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
+
+#: The namespace and the name of the controller of a pod.
+_Owner = tuple[str, str]
 
 
 class BeforeLoss:
@@ -54,9 +64,34 @@ class BeforeLoss:
         """The cluster at rest once the nodes of a domain are removed."""
         return self._at_rest(remove_nodes(self._failed_without(domain), f"{self._key}={domain}"))
 
+    def drawn(self, domain: str, seed: int) -> AtRest:
+        """The same with ties drawn, and the pods that controllers make again in any order."""
+        left, chance = remove_nodes(self._failed_without(domain), f"{self._key}={domain}"), Random(seed)
+        made = [pod for pod in left.pods if not (pod.node_name or self.waited(pod))]
+        chance.shuffle(made)
+        there = [pod for pod in left.pods if pod.node_name or self.waited(pod)]
+        return self._at_rest(replace(left, pods=(*there, *made)), seed)
+
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""
-        return self._at_rest(lose_contact(self._failed_without(domain), f"{self._key}={domain}"))
+        staying = {pod.key for pod in self._without_end(domain)}
+        found = lose_contact(self._failed_without(domain), f"{self._key}={domain}", staying)
+        return self._at_rest(found)
+
+    def waiting_for_the_end(self, domain: str) -> list[int]:
+        """The pods in whose place none is made as long as their nodes do not answer."""
+        pods = (pod for pod in self._without_end(domain) if is_replica(pod))
+        return [self.problem.pod_index[pod.key] for pod in pods]
+
+    def _without_end(self, domain: str) -> Iterator[Pod]:
+        """The pods that stay Terminating there, of controllers that wait for their end."""
+        names = self.nodes_of(domain)
+        for pod in self._failed_without(domain).pods:
+            if pod.node_name in names and pod.spec.termination_grace_period_seconds != 0:
+                owner, job = pod.metadata.controller, self.jobs.job_of(pod)
+                of_set = owner is not None and owner.kind == "StatefulSet"
+                if of_set or (job is not None and replaces_ended_only(job)):
+                    yield pod
 
     def failing(self, domain: str) -> Mapping[str, str]:
         """The Jobs that fail by the loss of a domain, and why."""
@@ -71,8 +106,8 @@ class BeforeLoss:
     def _failed_without(self, domain: str) -> Cluster:
         return fail_jobs(self.running, self.jobs, self._failing(domain))
 
-    def _at_rest(self, cluster: Cluster) -> AtRest:
-        return AtRest(cluster, True, self._effort, self.problem)
+    def _at_rest(self, cluster: Cluster, seed: int | None = None) -> AtRest:
+        return AtRest(cluster, True, self._effort, self.problem, seed)
 
     def left(self, after: AtRest) -> list[int]:
         """The pods that find no node then, and did not wait for one before."""
@@ -85,7 +120,9 @@ class BeforeLoss:
         found = []
         for pod in dict.fromkeys(after.evicted):
             if is_replica(pods[pod]) and not self.waited(pods[pod]):
-                decision = scheduler.decide(pod) if pods[pod].metadata.controller is not None else None
+                comes = pods[pod].metadata.controller is not None
+                is_looked_at = pods[pod].spec.scheduler_name in scheduler.schedulers
+                decision = scheduler.decide(pod) if comes and is_looked_at else None
                 if decision is None or decision.node is None or decision.victims:
                     found.append(pod)
         scheduler.state.rollback(mark)
@@ -97,6 +134,46 @@ class BeforeLoss:
         moved_on = {*after.evicted}.difference(preempted)
         made = (pod for pod, found in enumerate(pods) if not (found.node_name or self.waited(found)))
         return [pod for pod in made if node_of[pod] >= 0 or pod in moved_on]
+
+    def not_replaced(self, after: AtRest) -> Mapping[int, str]:
+        """The pods made in place of lost ones that are not even looked at, each with the reason."""
+        pods, found = after.problem.pods, dict[int, str]()
+        for number in after.problem.queue():
+            pod = pods[number]
+            if self.waited(pod) or is_tied(pod):
+                continue
+            if pod.spec.scheduler_name not in after.scheduler.schedulers:
+                found[number] = no_profile(pod.spec.scheduler_name)
+            elif self._waits_for_lower(pod):
+                found[number] = WAITS_FOR_LOWER
+        return found
+
+    def _waits_for_lower(self, pod: Pod) -> bool:
+        """Whether its StatefulSet does not make it, as a pod of a lower ordinal is not ready."""
+        lowest = self._lowest_unready.get(_owner(pod))
+        return lowest is not None and lowest < (ordinal_of(pod) or 0)
+
+    @cached_property
+    def _lowest_unready(self) -> Mapping[_Owner, int]:
+        """By StatefulSet with OrderedReady the lowest ordinal whose pod has no node, or is not ready."""
+        found, ordinals = dict[_Owner, int](), Ordinals(self.running)
+        for number, pod in enumerate(self.problem.pods):
+            ordinal = ordinal_of(pod) if ordinals.is_ordered(pod) and ordinals.is_wanted(pod) else None
+            if ordinal is not None and not (pod.is_terminating or (pod.node_name and self.is_ready(number))):
+                found[_owner(pod)] = min(ordinal, found.get(_owner(pod), ordinal))
+        return found
+
+    def is_ready(self, number: int) -> bool:
+        """Whether a pod with a node runs and is ready before anything is lost, or will be.
+
+        Those that are bound and start will be, those that run and are not ready stay so.
+        """
+        pod = self.problem.pods[number]
+        was = self.snapshot.pod_index.get(pod.key)
+        if not self.problem.endings.is_ready(int(self.problem.node_of[number])):
+            return False
+        is_new = was is None or not self.snapshot.pods[was].node_name
+        return is_new or not (pod.start_failure or (pod.is_unready and not pod.is_starting))
 
     @property
     def waiting(self) -> int:
@@ -111,3 +188,8 @@ class BeforeLoss:
 def is_replica(pod: Pod) -> bool:
     """Whether a pod is a replica that counts: not one of a DaemonSet, or of its node."""
     return not (pod.is_terminating or is_tied(pod))
+
+
+def _owner(pod: Pod) -> _Owner:
+    owner = pod.metadata.controller
+    return pod.namespace, "" if owner is None else owner.name

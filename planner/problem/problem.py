@@ -37,6 +37,7 @@ from planner.problem.requests import CPU, MEMORY, PODS, SCORING_DEFAULTS, Resize
 from planner.problem.resource_rows import ResourceRows
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, is_plain, selected_keys
+from planner.problem.undecided import undecided_notes
 from planner.problem.volume_claims import class_notes
 
 #: Why a plan is not proved.
@@ -92,6 +93,7 @@ class Problem:
             *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
             *group_notes(pending),
             *class_notes(cluster, pending),
+            *undecided_notes(self, pending),
             *self.endings.notes(),
             *nothing_read(cluster),
         )

@@ -292,6 +292,11 @@ class ExplainEffort:
     most_victims: int = 5
     #: For so many different pods of a lost domain a way out is looked for.
     losses_explained: int = 20
+    #: A domain whose loss all workloads survive is lost so many times more, with other ties and turns: what
+    #: goes wrong in every second draw is missed once in 256 times.
+    loss_draws: int = 8
+    #: Up to so many pods times nodes: on larger clusters one loss takes too long.
+    loss_draws_places: int = 20_000
     #: From so many pods on two processes share the losses of domains, where there are two cores.
     pods_for_two: int = 2_000
 

@@ -160,14 +160,15 @@ class Framework:
             found = seen[stamp] = Feasible(mask)
         return found
 
-    def leaves_open(self, template: Template) -> bool:
-        """Whether there is a node of which the snapshot does not tell whether all filters accept it."""
+    def leaves_open(self, template: Template, within: Mask | None = None) -> bool:
+        """Whether it is not told of some node, of those `within`, whether all filters accept it."""
         told = (plugin.undecided(template) for plugin in self.profile.filters)
         undecided = [nodes for nodes in told if nodes is not None]
         if not undecided:
             return False
         plan = self.plan(template)
         where = plan.static if plan.refusal is None else self.problem.nodes.every
+        where = where if within is None else where & within
         return any(bool((nodes & where).any()) for nodes in undecided)
 
     def accepts(self, plan: Plan, nodes: Codes) -> Mask:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from models.objects.scheduler_config import KubeSchedulerProfile
-from planner.problem.nodes import Ints
+from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.profile import build, profiles_of
@@ -47,9 +47,9 @@ class ProfiledState:
         """Whether all filters accept one more pod of a template on a node now."""
         return self.framework(template).fits(self.plan(template), node)
 
-    def leaves_open(self, template: int) -> bool:
-        """Whether there is a node of which the snapshot does not tell whether it may accept the template."""
-        return self.framework(template).leaves_open(self.problem.templates[template])
+    def leaves_open(self, template: int, within: Mask | None = None) -> bool:
+        """Whether the snapshot does not tell of some node, of those `within`, whether it may accept a pod."""
+        return self.framework(template).leaves_open(self.problem.templates[template], within)
 
     def wants(self, template: int) -> Sequence[tuple[int, int]]:
         """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""

@@ -21,3 +21,8 @@ def remarks(problem: Problem, absent: Collection[int] = ()) -> Iterator[str]:
     for name, pods in sorted(others.items()):
         asking = "1 pending pod asks" if pods == 1 else f"{pods} pending pods ask"
         yield f"{asking} for scheduler {name}, which has no profile here: left alone"
+
+
+def no_profile(scheduler: str) -> str:
+    """Why a pod that is to come is placed nowhere, in place of a line of the scheduler."""
+    return f"it asks for scheduler {scheduler}, which has no profile here"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from models import Cluster
 from models.collector import old_left_alone
 from planner.audit.spread_counts import Owners
-from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
+from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.eviction.unread import lost_with, taken_for_granted
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss, is_replica
@@ -18,12 +18,16 @@ from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch, TestedFix
 from planner.explain.trial_states import TrialStates
+from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort, ExplainEffort
 from planner.scheduler.remarks import remarks
 from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
+#: So many domains are named in a note.
+_MOST_DOMAINS = 5
+_NONE_READY = "no replica elsewhere is ready"
 
 
 def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Survival:
@@ -42,6 +46,7 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
             *remarks(before.snapshot),
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
             *_about_changes(found, before.waiting),
+            *_in_other_draws(before, found, effort.explain),
         ),
     )
 
@@ -52,6 +57,27 @@ def _about_changes(losses: Sequence[DomainLoss], waiting: int) -> Iterator[str]:
     if waiting and any(row.fix is not None for row in rows):
         pods = "a pod that has" if waiting == 1 else f"one of {waiting} pods that have"
         yield f"what helps was tried out after the loss: made before it, {pods} no node now may take the room"
+
+
+def _in_other_draws(before: BeforeLoss, losses: Sequence[DomainLoss], effort: ExplainEffort) -> Iterator[str]:
+    """At most one note: the domains whose loss all survive, but not with other ties and turns."""
+    if len(before.problem.pods) * before.problem.nodes.size > effort.loss_draws_places:
+        return
+    told, example = [], ""
+    for domain in (loss.domain for loss in losses if loss.ok and loss.pods):
+        draws = [before.drawn(domain, seed) for seed in range(1, effort.loss_draws + 1)]
+        worse = [(draw, left) for draw in draws if (left := [*before.left(draw), *before.preempted(draw)])]
+        if worse:
+            draw, left = worse[0]
+            told.append(f"without {domain} in {len(worse)} of {len(draws)}")
+            example = example or "{1} in {0}".format(*_workload(draw, Owners(draw.problem.cluster), left[0]))
+    if told:
+        more = f", and {len(told) - _MOST_DOMAINS} domains more" if len(told) > _MOST_DOMAINS else ""
+        yield (
+            f"pods find no node, of {example} for one, in some draws of ties and of which pod comes first: "
+            f"{', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the smallest name, and pods come in "
+            "the order of their controllers in the files"
+        )
 
 
 class _Losses:
@@ -94,23 +120,26 @@ class _Losses:
         after = self._kept(before.without(domain))
         left = before.left(after)
         pending = [*_pending(after, left)]
-        preempted = before.preempted(after)
-        replaced = before.replaced(after, preempted)
-        rows = tuple(_workloads(before, domain, after, (left, preempted, replaced)))
+        preempted, waiting = before.preempted(after), before.not_replaced(after)
+        again = [pod for pod in waiting if pod not in left]
+        replaced = [pod for pod in before.replaced(after, preempted) if pod not in waiting]
+        rows = tuple(_workloads(before, domain, after, ([*left, *again], preempted, replaced)))
         return len(left), DomainLoss(
             domain=domain,
             nodes=len(before.nodes_of(domain)),
             pods=sum(row.lost for row in rows),
             workloads=rows,
-            pending=(*pending, *_told(after, preempted)),
+            pending=(*pending, *_not_looked_at(after, again, waiting), *_told(after, preempted)),
             ok=all(row.ok for row in rows),
         )
 
     def _meanwhile(self, domain: str, left: int) -> tuple[LostPending, ...]:
         """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
         meanwhile = self._kept(self._before.unreachable(domain))
-        more = self._before.left(meanwhile)
-        return tuple(_pending(meanwhile, more, (self._key, domain))) if len(more) > left else ()
+        more, stuck = self._before.left(meanwhile), self._before.waiting_for_the_end(domain)
+        if len(more) + len(stuck) <= left:
+            return ()
+        return (*_pending(meanwhile, more, (self._key, domain)), *_stuck(self._before.problem, stuck))
 
     def _kept(self, found: AtRest) -> AtRest:
         """The same, out of reach of the garbage collector where the process ends before it is garbage."""
@@ -122,6 +151,39 @@ class _Losses:
 def _tell(number: int, domains: Sequence[str]) -> None:
     """Show how far it is."""
     report_best(f"{number} of {len(domains)} done, now {domains[number]}")
+
+
+def _not_looked_at(after: AtRest, pods: Sequence[int], reasons: Mapping[int, str]) -> Iterator[LostPending]:
+    """Rows of pods that the scheduler is not asked about, those of a workload with one reason together."""
+    owners, groups = Owners(after.problem.cluster), dict[tuple[Workload, str], list[int]]()
+    for pod in pods:
+        groups.setdefault((_workload(after, owners, pod), reasons[pod]), []).append(pod)
+    for ((namespace, workload), reason), several in groups.items():
+        yield LostPending(
+            namespace=namespace,
+            workload=workload,
+            pods=len(several),
+            example=after.problem.pods[several[0]].key,
+            message=reason,
+            sought=False,
+        )
+
+
+def _stuck(problem: Problem, pods: Sequence[int]) -> Iterator[LostPending]:
+    """Rows of pods in whose place none is made, those of a workload together."""
+    owners, groups = Owners(problem.cluster), dict[Workload, list[int]]()
+    for pod in pods:
+        workload = owners.workload_of(problem.pods[pod], problem.template(pod))
+        groups.setdefault((problem.pods[pod].namespace, workload), []).append(pod)
+    for (namespace, workload), several in groups.items():
+        yield LostPending(
+            namespace=namespace,
+            workload=workload,
+            pods=len(several),
+            example=problem.pods[several[0]].key,
+            message=NOT_ENDED,
+            sought=False,
+        )
 
 
 def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
@@ -153,19 +215,23 @@ def _workloads(
     problem, gone, failing = before.problem, before.nodes_of(domain), before.failing(domain)
     owners = Owners(problem.cluster)
     reasons: dict[Workload, str] = {}
-    replicas: Counter[Workload] = Counter()
-    lost: Counter[Workload] = Counter()
+    replicas, lost, ready, ready_lost = (Counter[Workload]() for _ in range(4))
     for number, pod in enumerate(problem.pods):
         if pod.node_name and is_replica(pod):
             workload = (pod.namespace, owners.workload_of(pod, problem.template(number)))
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
+            ready[workload] += before.is_ready(number)
+            ready_lost[workload] += pod.node_name in gone and before.is_ready(number)
             job = before.jobs.job_of(pod) if failing else None
             if job is not None and job.key in failing:
                 reasons[workload] = failing[job.key]
     later = Owners(after.problem.cluster)
     left, preempted, replaced = (Counter(_workload(after, later, pod) for pod in some) for some in pods)
     pending = left + preempted
+    for workload in ready:
+        if replicas[workload] > lost[workload] and ready[workload] == ready_lost[workload] > 0:
+            reasons.setdefault(workload, _NONE_READY)
     for workload in sorted({name for name, pods in lost.items() if pods} | pending.keys()):
         yield WorkloadLoss(
             namespace=workload[0],

@@ -8,17 +8,19 @@ from models import Cluster
 from models.controllers.reconcile import workloads_of
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.workload import Workload
+from planner.whatif.unforeseen import why_unforeseen
 
 
 def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, str, int]]:
     """The autoscalers whose workload is in the cluster, the workload as commands take it, and the maximum.
 
-    Not those of a workload whose replicas another one sets.
+    Not those of a workload whose replicas another one sets, or of which it is not known what it makes then.
     """
     for scaler, workload, above in _scaled(cluster):
-        if scaler.spec.max_replicas is not None and above is None:
+        most = scaler.spec.max_replicas
+        if most is not None and above is None and not why_unforeseen(cluster, workload):
             name = f"{workload.kind}/{workload.name}.{workload.namespace}"
-            yield scaler, name, scaler.spec.max_replicas
+            yield scaler, name, most
 
 
 def ineffective(cluster: Cluster) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import count, islice
 
 from models import Cluster
@@ -12,6 +13,7 @@ from models.controllers.templates import stand_in_uid
 from models.errors import InputError
 from models.objects.affinity import CORDON, Taint
 from models.objects.node import Node
+from models.objects.pod import Pod
 from models.objects.storage import CSINode
 from planner.eviction.movable import is_tied
 from planner.problem.nodes import HOSTNAME
@@ -23,6 +25,8 @@ from planner.whatif.named import node_named, nodes_chosen, nodes_named
 _UNREACHABLE = tuple(
     Taint(key="node.kubernetes.io/unreachable", effect=effect) for effect in ("NoSchedule", "NoExecute")
 )
+#: When pods on nodes that do not answer were told to end: that it was is all that counts.
+_LOST_AT = datetime(2020, 1, 1, tzinfo=UTC)
 MOST_NEW_NODES = 100_000
 
 
@@ -80,18 +84,26 @@ def without_nodes(cluster: Cluster, names: Collection[str]) -> Cluster:
     )
 
 
-def lose_contact(cluster: Cluster, nodes: str) -> Cluster:
+def lose_contact(cluster: Cluster, nodes: str, staying: Collection[str] = ()) -> Cluster:
     """The cluster with a node, or all nodes with a label `key=value`, unreachable, and without their pods.
 
-    As in an outage before the nodes are removed: constraints still count them, no pod comes there.
+    As in an outage before the nodes are removed: constraints still count them, no pod comes there.  Pods that
+    are `staying`, by their keys, are Terminating there.
     """
     names = {node.name for node in nodes_chosen(cluster, nodes)}
-    gone = [pod for pod in cluster.pods if pod.node_name in names]
+    ending = (_terminating(pod) if pod.key in staying else pod for pod in cluster.pods)
+    cluster = replace(cluster, pods=tuple(ending)) if staying else cluster
+    gone = [pod for pod in cluster.pods if pod.node_name in names and pod.key not in staying]
     returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
     left = replace(
         cluster, nodes=tuple(_unreachable(node) if node.name in names else node for node in cluster.nodes)
     )
     return without_pods(left, gone, returning=returning)
+
+
+def _terminating(pod: Pod) -> Pod:
+    told = pod.metadata.deletion_timestamp or _LOST_AT
+    return pod.changed("metadata", deletion_timestamp=told)
 
 
 def _unreachable(node: Node) -> Node:

@@ -14,7 +14,6 @@ from models.controllers.apply import with_workload
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import workloads_of
-from models.controllers.replicas import is_between_sets
 from models.controllers.templates import usable
 from models.errors import InputError
 from models.objects.pod import Pod
@@ -29,6 +28,7 @@ from models.objects.workload import (
 from planner.whatif.autoscaling import overruled
 from planner.whatif.eviction import noted, without_pods
 from planner.whatif.named import workload_named
+from planner.whatif.unforeseen import why_unforeseen
 from planner.whatif.victims import as_of, by_job, by_replica_set
 
 
@@ -70,13 +70,8 @@ def scalable(cluster: Cluster, workload: str, replicas: int) -> Workload:
     if above is not None:
         raise InputError([f"{found.kind} {found.key} belongs to {above.kind} {above.key}: scale that"])
     makers = makers_of(cluster, found)
-    if isinstance(found, Deployment) and is_between_sets(found, ByController(cluster.replica_sets).of(found)):
-        raise InputError(
-            [
-                f"{found.kind} {found.key} is between two ReplicaSets: how many pods each gets is up to "
-                "Argo Rollouts, and is not foreseen"
-            ]
-        )
+    if why := why_unforeseen(cluster, found):
+        raise InputError([why])
     templates = [usable(item.spec.template) for item in (found, *makers)]
     pods = ByController(cluster.pods)
     live = sum(is_live(pod) for maker in makers for pod in pods.of(maker))

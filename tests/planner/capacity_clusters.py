@@ -12,7 +12,20 @@ from planner import simulate
 from planner.documents.capacity import WorkloadCapacity
 from planner.documents.plan import Decision
 from planner.whatif import scale
-from tests.builders import HOST, ZONE, Object, labelled, node, pod, replica, revision, scaled, spread, term
+from tests.builders import (
+    HOST,
+    LONG_AGO,
+    ZONE,
+    Object,
+    labelled,
+    node,
+    pod,
+    replica,
+    revision,
+    scaled,
+    spread,
+    term,
+)
 from tests.tiny import tiny
 
 
@@ -174,3 +187,29 @@ def ordinals_taken(seed: int) -> list[Object]:
         gone = draw.random() < 0.5
         pods.append(pod(f"st-{ordinal}", on, app="st", cpu=str(draw.randint(0, 2)), gone=gone, **words))
     return [*machines, found, *pods]
+
+
+def shared_out(seed: int) -> list[Object]:
+    """A paused Deployment whose ReplicaSets have templates of their own, and what else takes room."""
+    draw = Random(seed)
+    objects: list[Object] = [
+        node(f"n{n}", cpu=draw.choice(("4", "8", "12"))) for n in range(draw.randint(2, 3))
+    ]
+    sizes = [draw.randint(0, 3) for _ in range(draw.randint(2, 3))]
+    paused = scaled("Deployment", "web", sum(sizes), cpu="1")
+    paused["spec"]["paused"] = True
+    objects.append(paused)
+    for number, size in enumerate(sizes, start=1):
+        words: dict[str, Any] = {"cpu": str(draw.randint(1, 3)), "priority": draw.choice((0, 0, 5, 10))}
+        if draw.random() < 0.3:
+            words["spread"] = [spread(HOST, 1, "web")]
+        owner = revision(scaled("Deployment", "web", size, **words), number)
+        objects += [
+            owner,
+            *(replica(owner, f"web-{number}-{n}", draw.choice(("n0", "n1"))) for n in range(size)),
+        ]
+    if draw.random() < 0.4:
+        objects.append(pod("other", "n1", cpu="4", priority=draw.choice((0, 3, 7))))
+    if draw.random() < 0.4:
+        objects.append(pod("waits", cpu="2", priority=draw.choice((0, 3, 7)), created=LONG_AGO))
+    return objects

@@ -30,7 +30,14 @@ from tests.builders import (
     storage_class,
     term,
 )
-from tests.planner.capacity_clusters import left_over, mixed, ordinals_taken, two_constraints, workloads
+from tests.planner.capacity_clusters import (
+    left_over,
+    mixed,
+    ordinals_taken,
+    shared_out,
+    two_constraints,
+    workloads,
+)
 
 ROOM = sys.modules["planner.capacity.replicas"]
 
@@ -247,6 +254,15 @@ def test_more_replicas_of_a_stateful_set_are_exact(number: int | None) -> None:
         (row,) = capacity(found).workloads
         assert not row.more or not left_over(found, row, row.more), seed
         assert left_over(found, row, row.more + 1), seed
+
+
+def test_replicas_that_several_replica_sets_make_are_exact() -> None:
+    """What went wrong: all replicas of a paused Deployment were counted as those of one ReplicaSet."""
+    for seed in seeds.seeds(8):
+        found = cluster(*shared_out(seed))
+        (row,) = capacity(found, best=True).workloads
+        assert not left_over(found, row, row.more), f"seed {seed}"
+        assert left_over(found, row, row.more + 1)[0].message == row.message, f"seed {seed}"
 
 
 def test_replicas_with_claims_of_their_own() -> None:

@@ -161,3 +161,16 @@ def test_a_preempted_pod_that_nothing_makes_again_takes_no_room() -> None:
     scalers = [autoscaler(1), autoscaler(1, "api")]
     found = capacity(cluster(*nodes, owner, revision(owner), *running, api, *scalers), autoscalers=True)
     assert {row.name: row.pending for row in found.autoscalers} == {"web": 0, "api": 0}
+
+
+def test_replicas_of_a_scheduler_without_a_profile_stay_pending() -> None:
+    """What went wrong: at their maximum none was pending, and one that is preempted was an internal error."""
+    other = web(1, cpu="1", scheduler="volcano")
+    (row,) = capacity(cluster(node("a1"), other, autoscaler(9)), autoscalers=True).autoscalers
+    assert (row.pending, row.alone) == (9, 9)
+    assert row.message == "it asks for scheduler volcano, which has no profile here"
+    low = scaled("Deployment", "web", 1, cpu="3", scheduler="volcano")
+    runs, api = replica(revision(low), "web-0", "a1"), scaled("Deployment", "api", 0, cpu="2", priority=1)
+    found = cluster(node("a1"), low, revision(low), runs, api, autoscaler(1), autoscaler(1, "api"))
+    rows = {row.name: row.pending for row in capacity(found, autoscalers=True).autoscalers}
+    assert rows == {"web": 1, "api": 0}

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from models import Cluster, InputError
-from planner import drain, rebalance, rollout, scale_down, simulate, solve
+from planner import capacity, drain, rebalance, rollout, scale_down, simulate, solve
 from planner.eviction.controllers import BETWEEN, CLONES_ROLLED_OUT, UNSEEN, Controllers
 from planner.problem.problem import Problem
 from planner.simulation.rollout import trajectory
 from planner.whatif import scale
-from tests.builders import LONG_AGO, Object, cluster, node, pod, spread
+from tests.builders import LONG_AGO, Object, cluster, node, pod, scaled, spread
 
 ARGO, KRUISE = "argoproj.io/v1alpha1", "apps.kruise.io/v1alpha1"
 HASH = "rollouts-pod-template-hash"
@@ -117,6 +117,20 @@ def test_a_rollout_between_two_revisions_keeps_both() -> None:
     with pytest.raises(InputError, match="Rollout default/web is between two ReplicaSets"):
         scale(found, "rollout/web", 5)
     assert reasons(web, *sets_of(web, 1, 1), *there) == [BETWEEN, ""]
+
+
+def test_a_rollout_between_two_revisions_is_left_out_of_a_capacity() -> None:
+    """What went wrong: where some Rollout was a canary, nothing was said of any other workload either."""
+    web = custom("Rollout", "web", 2, ARGO, strategy=canary())
+    scaler = {"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2", "metadata": {"name": "web"}}
+    scaler["spec"] = {"scaleTargetRef": {"kind": "Rollout", "name": "web"}, "maxReplicas": 9}
+    found = cluster(*zones(), web, *sets_of(web, 1, 1), scaled("ReplicaSet", "other", 0, cpu="1"), scaler)
+    answer = capacity(found, autoscalers=True)
+    assert [(row.workload, row.more) for row in answer.workloads] == [("ReplicaSet/other", 6)]
+    assert answer.autoscalers == ()
+    assert any("Rollout default/web is between two ReplicaSets" in note for note in answer.notes)
+    with pytest.raises(InputError, match="Rollout default/web is between two ReplicaSets"):
+        capacity(found, ["rollout/web"])
 
 
 def test_a_rollout_takes_the_template_of_the_workload_that_it_refers_to() -> None:

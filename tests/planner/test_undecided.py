@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from planner import capacity, consolidate, explain, rebalance, solve
-from tests.builders import ZONE, Object, claim, cluster, node, pod, replica, scaled, spread
+from planner.simulation.survive import survive
+from tests.builders import ZONE, Object, claim, cluster, node, pod, replica, scaled, spread, term
 from tests.planner.test_unseen import origin
 
 GPU = "example.com/gpu"
@@ -57,6 +58,14 @@ def test_what_is_certain_all_the_same_is_proved_as_ever(most: str) -> None:
     assert plan.status == ("Optimal" if most == "1" else "ConditionallyOptimal")
     without = solve(cluster(node("n1"), node("n2", room={GPU: "1"}), CLASS, only))
     assert without.status == "Optimal"
+
+
+@pytest.mark.parametrize(("cpu", "status"), [("3", "Optimal"), ("2", "ConditionallyOptimal")])
+@pytest.mark.parametrize("more", [{}, {"allow_moves": True}, {"final_state": True}], ids=str)
+def test_nodes_without_room_leave_nothing_open(cpu: str, status: str, more: dict[str, Any]) -> None:
+    """What went wrong: it depended on devices whether a pod fits on a node that has no room for it."""
+    stays, waits = pod("stays", on="n1", cpu="2"), pod("p", cpu=cpu, requests={GPU: "1"})
+    assert solve(cluster(node("n1", cpu="4"), CLASS, stays, waits), **more).status == status
 
 
 def test_no_conflict_is_told_where_that_is_undecided() -> None:
@@ -122,3 +131,37 @@ def test_what_is_left_to_devices_is_no_room_to_reserve() -> None:
     others = [pod(f"p{n}", on=f"n{n}", cpu="1", owner=f"ReplicaSet/w{n}") for n in (2, 3)]
     plan = consolidate(cluster(*(node(f"n{n}") for n in (1, 2, 3)), CLASS, asks, *others), reserve=0.1)
     assert plan.cost.after == 1
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        (
+            [CLASS, WITH_RESOURCE],
+            f"nodes without {GPU} leave it to a DeviceClass: whether they accept 1 pending",
+        ),
+        (
+            [origin("storageclasses"), claim("data"), WITH_VOLUME],
+            "storageclasses may not be listed (default/p)",
+        ),
+    ],
+    ids=["resource", "classes unseen"],
+)
+def test_pods_that_are_left_undecided_are_named(objects: list[Object], said: str) -> None:
+    """What went wrong: every workload survived, with no word of a pod that may have taken the room."""
+    zones = (node("a", "a"), node("b", "b"))
+    for found in (survive(cluster(*zones, *objects), ZONE), capacity(cluster(*zones, *objects))):
+        assert any(said in note for note in found.notes)
+    known = survive(cluster(*zones, WITH_RESOURCE), ZONE)
+    assert not any("undecided" in note for note in known.notes)
+
+
+def test_no_bound_counts_on_a_pod_that_may_come_before() -> None:
+    """What went wrong: only one replica had room, where a pod may wait that keeps others from a node."""
+    waits = pod("p", requests={GPU: "1"}, apart=[term(ZONE, "w")], priority=5)
+    owner = scaled("ReplicaSet", "w", 0, cpu="4")
+    zones = [node("a", "a"), node("b", "b", room={GPU: "1"})]
+    (row,) = capacity(cluster(*zones, CLASS, waits, owner), best=True).workloads
+    assert (row.best, row.bound) == (None, None)
+    (known,) = capacity(cluster(*zones, waits, owner), best=True).workloads
+    assert (known.best, known.bound) == (1, 1)

@@ -10,7 +10,14 @@ from cli.output.views.explanation import consequences
 from cli.output.views.names import workload_line
 from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
-from planner.documents.survival import DomainLoss, LostPending, Survival, SurvivalList, WorkloadLoss
+from planner.documents.survival import (
+    NOT_ENDED,
+    DomainLoss,
+    LostPending,
+    Survival,
+    SurvivalList,
+    WorkloadLoss,
+)
 
 #: So many lost domains are named in the verdict.
 _MOST_NAMES = 8
@@ -99,9 +106,10 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     ]
     if not rows:
         return
+    ends = "" if all(left.message != NOT_ENDED for _, left in found) else "some of its pods do not end, "
     yield Sentence(
-        "As long as the nodes of a lost domain stay in the cluster, unreachable, constraints count it as one "
-        "without pods, and more pods wait:"
+        f"As long as the nodes of a lost domain stay in the cluster, unreachable, {ends}constraints count it "
+        "as one without pods, and more pods wait:"
     )
     heads = ("UNREACHABLE", "NAMESPACE", "WORKLOAD", "PENDING", "WHAT HELPS")
     yield Table(heads, rows_of(rows), noun="row", most=most)
@@ -130,6 +138,8 @@ def _together(found: Iterable[tuple[str, LostPending]]) -> Iterator[tuple[str, L
 
 def _way_out(left: LostPending, *, once: bool) -> str:
     """The change that helps, with the node where it leads to where that is one."""
+    if left.message == NOT_ENDED:
+        return "the nodes are deleted"
     if left.fix is None:
         return "none known" if left.sought else "not looked for"
     changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))

@@ -22,6 +22,7 @@ from planner.documents.reasons import reasons_of
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
+from planner.eviction.ordinals import WAITS_FOR_LOWER
 from planner.eviction.unread import taken_for_granted
 from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
@@ -147,9 +148,9 @@ class DrainRun:
         self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
         self._problem = Problem(cluster)
         self._numbers = [self._problem.nodes.index[name] for name in nodes]
-        self._going = pods_to_go(self._problem, self._numbers)
-        self._moving = [pod for node in self._numbers for pod in self._going[node]]
         self._controllers = Controllers(self._problem, jobs=True)
+        self._going = pods_to_go(self._problem, self._numbers, self._controllers.is_orphan)
+        self._moving = [pod for node in self._numbers for pod in self._going[node]]
         others = self._controllers.others(self._moving)
         self._replaced = {pod: number for number, pod in enumerate(others, start=len(self._problem.pods))}
         self._larger = self._problem.with_replacements(others) if others else self._problem
@@ -277,7 +278,7 @@ class DrainRun:
         """The pods that come in the place of evicted ones and are not even created, each with the reason."""
         again = [self._replaced.get(pod, pod) for pod in evicted]
         refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
-        return refused | {self._replaced.get(pod, pod): _WAITS_FOR_LOWER for pod in found.not_created}
+        return refused | {self._replaced.get(pod, pod): WAITS_FOR_LOWER for pod in found.not_created}
 
     def _notes(
         self,
@@ -299,10 +300,6 @@ class DrainRun:
         yield from notes.returned(doubled, simulation, found, self._numbers, self._replaced)
         if found.restless:
             yield RESTLESS
-
-
-#: Said of a pod like a line of the scheduler.
-_WAITS_FOR_LOWER = "not created: its StatefulSet makes it when pods of lower ordinals are ready"
 
 
 def _for_good(controllers: Controllers, moving: Sequence[int], asked: Sequence[int]) -> Iterator[int]:

@@ -58,12 +58,21 @@ class Overrides:
 _LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
 _NO_CONTROLLER = "cannot delete Pods that declare no controller (use --force to override)"
 
+#: Of a pod whose DaemonSet is gone.
+_NOT_FOUND = 'cannot delete daemonsets.apps "{}" not found'
+
 
 def refused(problem: Problem, pods: Sequence[int], overrides: Overrides) -> Iterator[Held]:
     """The pods of a node for which kubectl drain evicts nothing there: of each it names one cause."""
+    orphans = [] if overrides.force else _of_daemon_sets(problem, pods)
+    pods = [pod for pod in pods if pod not in orphans]
     scratch = [] if overrides.delete_emptydir_data else with_scratch_data(problem, pods)
     others = [pod for pod in pods if pod not in scratch]
     bare = [] if overrides.force else without_controller(problem, others)
+    for pod in orphans:
+        owner = problem.pods[pod].metadata.controller
+        gone = _NOT_FOUND.format("" if owner is None else owner.name)
+        yield from _refused(problem, [pod], "NoController", gone)
     yield from _refused(problem, scratch, "LocalStorage", _LOCAL_STORAGE)
     yield from _refused(problem, bare, "NoController", _NO_CONTROLLER)
 
@@ -76,6 +85,12 @@ def with_scratch_data(problem: Problem, pods: Iterable[int]) -> list[int]:
 def without_controller(problem: Problem, pods: Iterable[int]) -> list[int]:
     """The pods among these that nothing makes again."""
     return [pod for pod in pods if problem.pods[pod].metadata.controller is None]
+
+
+def _of_daemon_sets(problem: Problem, pods: Iterable[int]) -> list[int]:
+    """The pods among these that are of DaemonSets: these are gone, or their pods would not be asked to go."""
+    owners = ((pod, problem.pods[pod].metadata.controller) for pod in pods)
+    return [pod for pod, owner in owners if owner is not None and owner.kind == "DaemonSet"]
 
 
 def _refused(problem: Problem, pods: Sequence[int], reason: Reason, words: str) -> Iterator[Held]:

@@ -11,7 +11,7 @@ else can happen.  Where a controller waits for the end the replacement is made t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.eviction.movable import is_tied
@@ -203,12 +203,17 @@ def _waves(nodes: Sequence[int], at_once: int) -> Iterator[Sequence[int]]:
     return (nodes[start : start + at_once] for start in range(0, len(nodes), at_once))
 
 
-def pods_to_go(problem: Problem, nodes: Sequence[int]) -> dict[int, list[int]]:
-    """For every node the pods that `kubectl drain` would evict: all but static pods and DaemonSets'."""
+def pods_to_go(
+    problem: Problem, nodes: Sequence[int], is_orphan: Callable[[int], bool]
+) -> dict[int, list[int]]:
+    """For every node the pods that `kubectl drain` would evict: all but static pods and DaemonSets'.
+
+    A pod whose DaemonSet is gone `is_orphan`, and goes, too.
+    """
     chosen = set(nodes)
     found: dict[int, list[int]] = {node: [] for node in nodes}
     for number, node in enumerate(problem.node_of.tolist()):
         pod = problem.pods[number]
-        if node in chosen and not (is_tied(pod) or pod.is_terminating):
+        if node in chosen and not pod.is_terminating and (not is_tied(pod) or is_orphan(number)):
             found[node].append(number)
     return found

@@ -22,6 +22,7 @@ from planner.problem.nodes import Mask
 from planner.problem.problem import GATED, Problem
 from planner.problem.quotas import Quotas
 from planner.problem.templates import Template
+from planner.scheduler.remarks import no_profile
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.simulation.rollout.scheduling_queue import SchedulingQueue
 
@@ -219,6 +220,8 @@ class ClusterSimulation:
             self.messages[pod] = GATED
         elif found.spec.scheduler_name in self.scheduler.schedulers:
             self._queue.add(pod, int(self.problem.priorities[pod]), self.now)
+        else:
+            self.messages[pod] = no_profile(found.spec.scheduler_name)
 
     def delete(self, pod: int) -> None:
         """The pod is told to go; where it has a node and a grace period it holds its room for a while."""

@@ -8,7 +8,7 @@ import pytest
 from models import Cluster
 from planner.proof.effort import STANDARD
 from planner.simulation.drain import drain
-from tests.builders import Object, node, pod, workload
+from tests.builders import Object, node, pod, scaled, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import job, of_job
 from tests.planner.simulation.rollout.running import running, web, zones
@@ -28,6 +28,20 @@ def test_a_pod_without_a_controller_blocks_its_node_unless_forced() -> None:
     )
     assert [(step.node, len(step.evictions)) for step in plan.steps] == [("b1", 1)]
     assert drained(objects, "a1", "b1", force=True).blocked == ()
+
+
+def test_a_pod_whose_daemon_set_is_gone_blocks_its_node_unless_forced() -> None:
+    """What went wrong: its node was said to be emptied, where kubectl drain asks for each pod's DaemonSet."""
+    agent = pod("agent-1", on="a1", owner="DaemonSet/agent", volumes=SCRATCH)
+    objects = [*zones("ab"), scaled("DaemonSet", "other", 0), agent]
+    (row,) = drained(objects, "a1").blocked
+    assert (row.pod, row.reason) == ("default/agent-1", "NoController")
+    assert row.message == 'cannot delete daemonsets.apps "agent" not found: default/agent-1'
+    plan = drained(objects, "a1", force=True, delete_emptydir_data=True)
+    assert [(row.pod, row.lands) for step in plan.steps for row in step.evictions] == [
+        ("default/agent-1", None)
+    ]
+    assert drained([*objects, workload("DaemonSet", "agent")], "a1").blocked == ()
 
 
 def test_a_pod_with_scratch_data_blocks_its_node_unless_its_data_may_go() -> None:

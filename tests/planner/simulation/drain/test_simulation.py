@@ -31,7 +31,7 @@ def _owned(items: Sequence[Object]) -> list[Object]:
 
 
 def _outcome(problem: Problem, nodes: Sequence[int], *, at_once: int, late: bool, asks_all: bool) -> Any:
-    going = pods_to_go(problem, nodes)
+    going = pods_to_go(problem, nodes, lambda pod: False)
     moving = [pod for node in nodes for pod in going[node]]
     doubled = problem.with_leaving(moving)
     doubles = {pod: len(problem.pods) + place for place, pod in enumerate(moving)}

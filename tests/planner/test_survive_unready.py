@@ -1,0 +1,123 @@
+"""A workload that survives has a replica left that serves, and its lost ones are made again and scheduled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planner import drain
+from planner.simulation.survive import survive
+from tests.builders import ZONE, Object, cluster, node, pod, scaled
+from tests.planner.test_survive import ZONES, replicas, row, without
+
+NOT_READY = [{"type": "Ready", "status": "False"}]
+CRASHES = [{"name": "main", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]
+
+
+@pytest.mark.parametrize(
+    ("status", "serves"),
+    [
+        ({}, True),
+        ({"conditions": NOT_READY}, False),
+        ({"conditions": NOT_READY, "phase": "Pending"}, True),
+        ({"containerStatuses": CRASHES, "phase": "Pending"}, False),
+    ],
+    ids=["nothing told", "not ready", "starting", "cannot start"],
+)
+def test_a_replica_that_is_left_is_ready(status: dict[str, Any], serves: bool) -> None:
+    """What went wrong: a workload survived by a replica that runs and does not serve."""
+    objects = replicas("web", "ab")
+    objects[2]["status"] |= status
+    found = survive(cluster(*ZONES, *objects), ZONE)
+    lost = row(without(found, "a"))
+    assert (lost.ok, lost.reason) == (serves, "" if serves else "no replica elsewhere is ready")
+    assert row(without(found, "b")).ok
+
+
+def test_a_replica_that_is_left_is_on_a_node_that_is_ready() -> None:
+    """What went wrong: nothing was said of a replica on a node that has not answered for a while."""
+    silent = node("b", zone="b", taints=["node.kubernetes.io/unreachable:NoSchedule"])
+    found = survive(cluster(ZONES[0], silent, ZONES[2], *replicas("web", "ab")), ZONE)
+    assert [loss.ok for loss in found.domains] == [False, True, True]
+
+
+def test_where_no_replica_was_ready_before_none_is_lost() -> None:
+    """A workload that does not serve as it is loses nothing more."""
+    objects = replicas("web", "ab")
+    for item in objects[1:]:
+        item["status"]["conditions"] = NOT_READY
+    assert survive(cluster(*ZONES, *objects), ZONE).failures == 0
+
+
+def stateful(*nodes: str, **spec: Any) -> list[Object]:
+    """A StatefulSet with a pod on each of these nodes; those without fit nowhere."""
+    owner = scaled("StatefulSet", "db", len(nodes))
+    owner["spec"] |= spec
+    words = [{"on": on} if on else {"cpu": "99"} for on in nodes]
+    return [owner, *(pod(f"db-{n}", app="db", owner=owner, **more) for n, more in enumerate(words))]
+
+
+@pytest.mark.parametrize(("policy", "pending"), [("OrderedReady", 1), ("Parallel", 0)])
+def test_a_lost_pod_waits_for_a_lower_ordinal(policy: str, pending: int) -> None:
+    """What went wrong: db-1 was said to get a node, though db-0, which has none, keeps it from being made."""
+    found = survive(cluster(*ZONES, *stateful("", "a", "b", podManagementPolicy=policy)), ZONE)
+    loss = without(found, "a")
+    assert (row(loss).pending, row(loss).replaced, row(loss).ok) == (pending, 1 - pending, not pending)
+    said = "not created: its StatefulSet makes it when pods of lower ordinals are ready"
+    assert [(left.example, left.message) for left in loss.pending] == [("default/db-1", said)] * pending
+
+
+@pytest.mark.parametrize(("seconds", "stays"), [(30, True), (0, False)])
+def test_a_pod_of_a_stateful_set_does_not_end_on_a_node_that_does_not_answer(
+    seconds: int, stays: bool
+) -> None:
+    """What went wrong: nothing was said of it, as if another one of its name could come meanwhile."""
+    objects = stateful("a", "b")
+    for item in objects[1:]:
+        item["spec"]["terminationGracePeriodSeconds"] = seconds
+    found = survive(cluster(*ZONES, *objects), ZONE)
+    loss = without(found, "a")
+    assert loss.ok
+    said = "not created: the pod before it stays Terminating until its node is deleted or answers"
+    assert [(left.example, left.message) for left in loss.meanwhile] == [("default/db-0", said)] * stays
+
+
+def test_a_lost_pod_of_another_scheduler_is_placed_nowhere() -> None:
+    """What went wrong: no pod of a scheduler without a profile was pending, and so its workload survived."""
+    found = cluster(*ZONES, *replicas("web", "ab", scheduler="volcano"))
+    loss = without(survive(found, ZONE), "a")
+    assert (row(loss).replaced, row(loss).pending, row(loss).ok) == (0, 1, False)
+    (left,) = loss.pending
+    assert left.message == "it asks for scheduler volcano, which has no profile here"
+    assert [reason.message for reason in drain(found, ["a"]).pending] == [left.message]
+
+
+def test_a_pod_of_another_scheduler_that_is_preempted_is_placed_nowhere() -> None:
+    """What went wrong: an internal error, for the scheduler was asked where it comes to."""
+    high, low = (
+        replicas("high", "ac", cpu="4", priority=9),
+        replicas("low", "b", cpu="4", scheduler="volcano"),
+    )
+    found = survive(cluster(*ZONES, *high, *low), ZONE)
+    rows = {item.workload: item for item in without(found, "a").workloads}
+    assert (rows["ReplicaSet/low"].pending, rows["ReplicaSet/high"].replaced) == (1, 1)
+
+
+def test_that_other_ties_and_turns_leave_pods_without_a_node_is_said() -> None:
+    """What went wrong: every workload survived, as the larger pod came first in the file."""
+    nodes = [
+        node("a1", "a", cpu="6"),
+        node("c1", "c", cpu="6"),
+        node("b1", "b", cpu="4"),
+        node("b2", "b", cpu="2"),
+    ]
+    small, big = (replicas(name, ["a1", "c1"], cpu=cpu) for name, cpu in (("small", "2"), ("big", "4")))
+    found = survive(cluster(*nodes, *big, *small), ZONE)
+    assert found.failures == 0
+    (note,) = (note for note in found.notes if "draws of ties" in note)
+    assert note.startswith("pods find no node, of ReplicaSet/big in default for one, in some draws of ties")
+    assert ": without a in " in note
+    assert survive(cluster(*nodes, *small, *big), ZONE).failures == 2
+    roomy = survive(cluster(*nodes, node("b3", "b", cpu="2"), *big), ZONE)
+    assert not any("draws of ties" in note for note in roomy.notes)
