@@ -123,12 +123,13 @@ class Framework:
 
     def _make_plan(self, template: Template) -> Plan:
         static, changing, named = self.problem.nodes.every, [], None
-        for plugin in self.profile.filters:
+        for plugin in self.profile.pre_filters:
             reason = plugin.refusal(template)
             if reason is not None:
                 return Plan(template, (plugin.name, reason), self.problem.nodes.none, (), None, ())
             if (names := plugin.named_nodes(template)) is not None:
                 named = self._named(names)
+        for plugin in self.profile.filters:
             if not plugin.concerns(template):
                 continue
             if plugin.static:

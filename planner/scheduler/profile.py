@@ -45,6 +45,8 @@ class Profile:
     """percentageOfNodesToScore, the profile's own or the configuration's; None and 0 leave it to the size."""
     claims: DynamicResources | None = None
     """The plugin that is asked before preemption whether a claim could be given back."""
+    pre_filters: tuple[Filter, ...] = ()
+    """The plugins that may refuse a pod, or name its nodes, before any node is looked at."""
 
     _by_kind: dict[type[Family], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -83,6 +85,9 @@ def build(config: KubeSchedulerProfile, problem: Problem, state: State, *, reser
         return made[kind]
 
     filters = [get(kind) for kind in FILTERS if _is_on(config, config.plugins.filter, kind.name)]
+    # Switched off at filter alone, a plugin goes on to refuse pods outright.
+    before = (config.plugins.pre_filter, config.plugins.filter)
+    pre_filters = [get(kind) for kind in FILTERS if any(_is_on(config, at, kind.name) for at in before)]
     scores = [
         (get(kind), _weight(config, kind.name, weight))
         for kind, weight in WEIGHTS.items()
@@ -97,6 +102,7 @@ def build(config: KubeSchedulerProfile, problem: Problem, state: State, *, reser
         config.args(DefaultPreemptionArgs) if preempts else None,
         percentage=percentage_of(config, problem.cluster.scheduler_config),
         claims=claims if isinstance(claims, DynamicResources) else None,
+        pre_filters=tuple(found for found in pre_filters if isinstance(found, Filter)),
     )
 
 
@@ -179,9 +185,23 @@ def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
         wanted = {name for point in points for name in _names(point.enabled)}
         for name in sorted(wanted - known):
             yield f"plugin {name} of profile {profile.scheduler_name} is not modelled"
+        yield from _unprepared(profile)
         unwanted = {name for point in points for name in _names(point.disabled)} - {_EVERYTHING}
         for what, names in (("disables", unwanted), ("configures", _names(profile.plugin_config))):
             for name in sorted(names - wanted - PLUGINS.keys()):
                 hint = f", did you mean {meant(name)}?" if meant(name) else ""
                 does = f"profile {profile.scheduler_name} {what} {name}"
                 yield f"{does}: kube-scheduler has no such plugin{hint}"
+
+
+def _unprepared(profile: KubeSchedulerProfile) -> Iterator[str]:
+    """Plugins that run without what they prepare beforehand, of which most fail then with every pod."""
+    plugins = profile.plugins
+    for kinds, before, point, off in (
+        (FILTERS, "preFilter", "filter", (plugins.pre_filter, plugins.filter)),
+        (WEIGHTS, "preScore", "score", (plugins.pre_score, plugins.score)),
+    ):
+        for name in (kind.name for kind in kinds if before in PLUGINS[kind.name]):
+            if _is_on(profile, off[1], name) and not _is_on(profile, off[0], name):
+                runs = f"profile {profile.scheduler_name} runs {name} at {point} and not at {before}"
+                yield f"{runs}: kube-scheduler may fail with every pod then, which is not modelled"

@@ -230,7 +230,9 @@ class _Contested:
         plugins: Object = {}
         if self._likely(0.7):
             off = {self._one(*FILTERS, *_OFTEN_OFF) for _ in range(self._one(1, 1, 2, 3))} - {"NodeName"}
-            plugins[self._one("filter", "multiPoint")] = {"disabled": [{"name": one} for one in sorted(off)]}
+            disabled = {"disabled": [{"name": one} for one in sorted(off)]}
+            # At filter alone a plugin would go on to refuse pods outright, which is not counted again there.
+            plugins |= {self._one("filter", "multiPoint"): disabled, "preFilter": disabled}
         args: dict[str, Object] = {}
         if self._likely(0.2):
             terms = [labelled(ZONE, self._one("In", "NotIn"), "x")]

@@ -78,6 +78,8 @@ class _Configuration:
         if self._likely(0.6):
             point = self._one("filter", "filter", "filter", "multiPoint")
             plugins[point] = {"disabled": self._named(FILTERS, self._one(1, 1, 1, 2, 12))}
+            # At filter alone a plugin would go on to refuse pods outright, which the search does not know.
+            plugins["preFilter"] = plugins[point]
         if self._likely(0.3):
             plugins["score"] = {"disabled": self._named(SCORES, self._one(1, 2, 7))}
         elif self._likely(0.2):

@@ -10,6 +10,7 @@ from tests.builders import (
     SOFT,
     ZONE,
     Object,
+    claim,
     cluster,
     labelled,
     node,
@@ -17,6 +18,7 @@ from tests.builders import (
     profile,
     scheduler,
     service,
+    storage_class,
     term,
     weighted,
     workload,
@@ -44,6 +46,14 @@ def named(*names: str, **weights: int) -> list[Object]:
     return [{"name": name} for name in names] + [{"name": n, "weight": w} for n, w in weights.items()]
 
 
+def by_name(*names: str) -> Object:
+    """A term of node affinity for a node that has all of these names."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
+    return {"matchFields": fields}
+
+
+#: The filters that look for claims.
+VOLUMES = ("VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits")
 #: Without these kube-scheduler does not start.
 NEEDED = ("PrioritySort", "DefaultBinder")
 #: What a profile changes, and whether a pod that is too large for the only node gets on it.
@@ -237,6 +247,53 @@ def test_default_constraints_count_the_pods_of_a_group(group: Object, words: Obj
 def test_what_is_not_modelled_is_said(config: Object, words: str) -> None:
     """A note names each part of a configuration that the planner does not do."""
     assert any(words in note for note in simulate(cluster(node("n1"), config)).notes)
+
+
+#: Filters that a profile disables, a pod that they would refuse before any node is looked at, and its line.
+OUTRIGHT: list[tuple[tuple[str, ...], Object, str]] = [
+    (("NodeAffinity",), {"only_on": [by_name("n9")]}, "1 node(s) didn't satisfy plugin(s) [NodeAffinity]"),
+    (("NodeAffinity",), {"only_on": [by_name("n1", "n2")]}, "pod affinity terms conflict"),
+    (VOLUMES, {"claims": ["none"]}, 'persistentvolumeclaim "none" not found'),
+    (VOLUMES, {"claims": ["stuck"]}, "pod has unbound immediate PersistentVolumeClaims"),
+]
+
+
+@pytest.mark.parametrize(("filters", "words", "line"), OUTRIGHT)
+def test_a_filter_that_is_off_still_refuses_pods_outright(
+    filters: tuple[str, ...], words: Object, line: str
+) -> None:
+    """What went wrong: such pods were placed; the plugin still runs at preFilter.
+
+    Seen on kube-scheduler 1.36.2.
+    """
+    stuck = claim("stuck")
+    stuck["spec"]["storageClassName"] = "now"
+    there = node("n1"), stuck, {**storage_class("now"), "volumeBindingMode": "Immediate"}
+    off = {"disabled": named(*filters)}
+    told = decide(*there, pod("p", **words), scheduler(profile(plugins={"filter": off})))
+    assert (told.node, told.message.split(": ")[1].split(". ")[0]) == (None, line)
+    both = scheduler(profile(plugins={"filter": off, "preFilter": off}))
+    assert decide(*there, pod("p", **words), both).node == "n1"
+
+
+@pytest.mark.parametrize(
+    ("plugins", "runs"),
+    [
+        (
+            {
+                "multiPoint": {"disabled": named("TaintToleration")},
+                "score": {"enabled": named(TaintToleration=3)},
+            },
+            "TaintToleration at score and not at preScore",
+        ),
+        ({"preFilter": {"disabled": named("NodePorts")}}, "NodePorts at filter and not at preFilter"),
+    ],
+)
+def test_a_plugin_without_what_it_prepares_is_told(plugins: Object, runs: str) -> None:
+    """What went wrong: kube-scheduler failed with every pod of such a profile, and nothing was said."""
+    notes = simulate(cluster(node("n1"), pod("p"), scheduler(profile(plugins=plugins)))).notes
+    fails = "kube-scheduler may fail with every pod then, which is not modelled"
+    assert notes == (f"profile default-scheduler runs {runs}: {fails}",)
 
 
 def test_a_plugin_of_ones_own_may_be_disabled_at_a_point() -> None:
