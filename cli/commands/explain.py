@@ -75,7 +75,8 @@ def explain(
             cluster, wanted, preemption=not no_preemption, batch=seconds, stop_event=stop_requested
         )
     single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
-    shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
+    whole = {"kubernetes": document.kubernetes, "notes": document.notes}
+    shown = document.items[0].model_copy(update=whole) if single else document
     answer = Answer(output=output, verbose=verbose, report=report)
     answer.give("explain", shown, cluster, findings=bool(document.items or document.contradicted))
 

@@ -38,6 +38,13 @@ def test_one_pod_by_name_is_a_document_of_its_own(planner: Planner, stuck: str, 
     assert json.loads(both.out)["kind"] == "ExplanationList"
 
 
+def test_one_pod_by_name_says_which_release_was_copied(planner: Planner, stuck: str) -> None:
+    """The release was lost with the list around the one explanation: `kubernetes` was null, and -v silent."""
+    ended = planner("explain", "huge", "-f", stuck, "-o", "json")
+    assert json.loads(ended.out)["kubernetes"] == {"version": "1.36", "source": "newest"}
+    assert "as kube-scheduler 1.36 decides" in planner("explain", "huge", "-f", stuck, "-v").err
+
+
 @pytest.mark.parametrize(
     ("choice", "pods"), [(("-n", "bank"), ["giant -n bank"]), (("-l", "app=web"), ["huge -n shop"])]
 )
