@@ -20,6 +20,7 @@ from planner.explain.node_risks import risk_of_platform
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
+from planner.explain.volume_places import labels_to_reach
 from planner.problem.nodes import HOSTNAME, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
 from planner.problem.state_taints import lasting
@@ -92,7 +93,7 @@ def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:
         if taint.effect != "PreferNoSchedule"
         and not any(toleration.tolerates(taint) for toleration in tolerations)
     )
-    need = _NodeNeed(repelling, missing_labels(case, node), {})
+    need = _NodeNeed(repelling, {**missing_labels(case, node), **labels_to_reach(case, node)}, {})
     return replace(need, room=_bigger(case, position, need.on(node_copy(node, node.name))))
 
 

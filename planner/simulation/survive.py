@@ -93,7 +93,7 @@ class _Losses:
         before = self._before
         after = self._kept(before.without(domain))
         left = before.left(after)
-        pending = [*_pending(after, left)]
+        pending = [*_pending(after, left, (self._key, domain))]
         preempted = before.preempted(after)
         replaced = before.replaced(after, preempted)
         rows = tuple(_workloads(before, domain, after, (left, preempted, replaced)))
@@ -184,12 +184,10 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
     return found.namespace, owners.workload_of(found, static.problem.template(pod))
 
 
-def _pending(
-    after: AtRest, left: list[int], unreachable: tuple[str, str] | None = None
-) -> Iterator[LostPending]:
+def _pending(after: AtRest, left: list[int], lost: tuple[str, str]) -> Iterator[LostPending]:
     """Pods that find no node, pods alike together, with the cheapest change that helps the first of them.
 
-    No new node in the domain that is `unreachable`.  Of very many kinds the largest are explained.
+    No new node in the domain that is `lost`.  Of very many kinds the largest are explained.
     """
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
@@ -201,7 +199,7 @@ def _pending(
         case = PendingCase.of(after, first)
         found: Sequence[TestedFix] = ()
         if sought:
-            found = FixSearch(case, states=states, best_only=True, lost=unreachable).run().fixes
+            found = FixSearch(case, states=states, best_only=True, lost=lost).run().fixes
         yield LostPending(
             namespace=namespace,
             workload=workload,

@@ -9,6 +9,7 @@ import pytest
 from cli.output.views.explanation import consequences
 from planner.documents.explanation import Explanation, ExplanationList, Fix, FixChange
 from planner.documents.survival import Survival
+from tests.builders import claim, labelled, volume
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 
@@ -43,6 +44,17 @@ def test_one_pod_by_name_says_which_release_was_copied(planner: Planner, stuck: 
     ended = planner("explain", "huge", "-f", stuck, "-o", "json")
     assert json.loads(ended.out)["kubernetes"] == {"version": "1.36", "source": "newest"}
     assert "as kube-scheduler 1.36 decides" in planner("explain", "huge", "-f", stuck, "-v").err
+
+
+def test_where_the_volume_is_stands_below_the_nodes(planner: Planner, tmp_path: Path) -> None:
+    """Beside `didn't match PersistentVolume's node affinity` one had to look for the volume oneself."""
+    needs = {"required": {"nodeSelectorTerms": [labelled(ZONE, "In", "eu-1b")]}}
+    volumes = volume("pv", nodeAffinity=needs), claim("data", "pv")
+    using = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    db = pod("db-0", namespace="default", volumes=using)
+    path = write(tmp_path / "far.json", node("a1"), *volumes, db)
+    told = planner("explain", "-f", path).out
+    assert f"  claim data: its volume needs a node with {ZONE}=eu-1b; there is none" in told
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
 def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]:
     more = f" and {len(item.alike)} more like it stay" if item.alike else " stays"
     yield section(title, VerdictBlock(f"{item.pod}{more} pending:", "bad"), told(item.message))
-    yield section(f"What refuses {item.pod}", _nodes(item, page))
+    yield section(f"What refuses {item.pod}", _nodes(item, page), *_volumes(item))
     yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
     yield section(f"What helps {item.pod}", *fixes(item, page))
 
@@ -91,6 +91,15 @@ def _nodes(item: Explanation, page: Page) -> Table:
         for group in item.nodes
     ]
     return Table(("REFUSED BY", "NODES", "WHICH"), rows_of(rows), noun="plugin")
+
+
+def _volumes(item: Explanation) -> Iterator[Sentence]:
+    """Where the volumes are that some node does not reach."""
+    for place in item.volumes:
+        there = "there is one" if place.nodes == 1 else f"there are {place.nodes}"
+        told = there if place.nodes else "there is none"
+        sentence = f"claim {place.claim}: its volume needs a node with {place.where}; {told}"
+        yield Sentence(sentence, indent=2)
 
 
 def _some(names: tuple[str, ...], page: Page) -> str:
