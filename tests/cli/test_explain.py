@@ -57,6 +57,16 @@ def test_where_the_volume_is_stands_below_the_nodes(planner: Planner, tmp_path: 
     assert f"  claim data: its volume needs a node with {ZONE}=eu-1b; there is none" in told
 
 
+def test_nodes_that_one_plugin_refuses_for_several_reasons_are_told_apart(
+    planner: Planner, tmp_path: Path
+) -> None:
+    """Two rows of NodeResourcesFit looked like one that was printed twice."""
+    path = write(tmp_path / "room.json", node("a1", cpu="1"), node("b1"), pod("big", cpu="2", memory="32Gi"))
+    told = planner("explain", "-f", path).out
+    assert "NodeResourcesFit   1       a1; Insufficient cpu, Insufficient memory" in told
+    assert "NodeResourcesFit   1       b1; Insufficient memory" in told
+
+
 @pytest.mark.parametrize(
     ("choice", "pods"), [(("-n", "bank"), ["giant -n bank"]), (("-l", "app=web"), ["huge -n shop"])]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 
 from cli.output.blocks import Block, Section, Sentence, Table, Verbatim, VerdictBlock, rows_of, section
@@ -82,11 +83,14 @@ def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]
 
 
 def _nodes(item: Explanation, page: Page) -> Table:
+    plugins = Counter(group.plugin for group in item.nodes)
     rows = [
         [
             group.plugin or "NodeAffinity",
             str(group.count),
-            _some(group.nodes, page) + (f"; in the way: {_some(group.pods, page)}" if group.pods else ""),
+            _some(group.nodes, page)
+            + (f"; {', '.join(group.reasons)}" if plugins[group.plugin] > 1 else "")
+            + (f"; in the way: {_some(group.pods, page)}" if group.pods else ""),
         ]
         for group in item.nodes
     ]
