@@ -49,7 +49,7 @@ def _items(document: ExplanationList | Explanation) -> tuple[Explanation, ...]:
 
 
 def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock:
-    """`5 pods stay pending, for 2 of 3 reasons a change helps.`"""
+    """`5 pods are pending in 3 groups of like pods; a change that helps was found for 2 of the groups.`"""
     if not items:
         if contradicted:
             return VerdictBlock(
@@ -57,11 +57,10 @@ def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock
             )
         return VerdictBlock("No pod stays pending.", "good")
     pods = sum(1 + len(item.alike) for item in items)
-    helped = sum(bool(item.fixes) for item in items)
+    helped = sum(bool(item.fixes) for item in items) or "none"
+    alike, of = (f" in {len(items)} groups of like pods", "the groups") if pods > len(items) else ("", "them")
     return VerdictBlock(
-        f"{counted(pods, 'pod')} pending, of {counted(len(items), 'kind')}; "
-        f"for {helped or 'none'} of the {len(items)} a change was found that helps.",
-        "bad",
+        f"{pods} pods are pending{alike}; a change that helps was found for {helped} of {of}.", "bad"
     )
 
 
@@ -163,7 +162,13 @@ def fixes(item: Explanation, page: Page) -> Iterator[Block]:
             yield from fix_blocks(number, fix, page, pods)
             yield Sentence(fix.risk, indent=6)
     elif item.risky:
-        yield Sentence(f"{counted(len(item.risky), 'change')} less safe to apply, too: -v shows them.")
+        yield Sentence(_less_safe(len(item.risky)))
+
+
+def _less_safe(number: int) -> str:
+    if number == 1:
+        return "1 more change helps but is less safe to apply: -v shows it."
+    return f"{number} more changes help but are less safe to apply: -v shows them."
 
 
 def fix_blocks(number: int, fix: Fix, page: Page, pods: int = 1, effect: str = "") -> Iterator[Block]:
