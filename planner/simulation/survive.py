@@ -185,7 +185,7 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
 
 
 def _pending(after: AtRest, left: list[int], lost: tuple[str, str]) -> Iterator[LostPending]:
-    """Pods that find no node, pods alike together, with the cheapest change that helps the first of them.
+    """Pods that find no node, pods alike together, with the change that helps the most of them.
 
     No new node in the domain that is `lost`.  Of very many kinds the largest are explained.
     """
@@ -197,15 +197,24 @@ def _pending(after: AtRest, left: list[int], lost: tuple[str, str]) -> Iterator[
         first, sought = pods[0], template in explained
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        found: Sequence[TestedFix] = ()
-        if sought:
-            found = FixSearch(case, states=states, best_only=True, lost=lost).run().fixes
+        found = _way_out(case, pods, states, lost) if sought else None
         yield LostPending(
             namespace=namespace,
             workload=workload,
             pods=len(pods),
             example=after.problem.pods[first].key,
             message=after.messages[first],
-            fix=fix_of(case, found[0], owners) if found else None,
+            fix=fix_of(case, found, owners) if found else None,
             sought=sought,
         )
+
+
+def _way_out(
+    case: PendingCase, pods: Sequence[int], states: TrialStates, lost: tuple[str, str]
+) -> TestedFix | None:
+    """The cheapest fix where it helps all of the pods; else of more fixes the one that helps the most."""
+    search = partial(FixSearch, case, alike=pods[1:], states=states, lost=lost)
+    cheapest = search(best_only=True).run().fixes[:1]
+    some = any(fix.places < len(pods) for fix in cheapest)
+    fixes = search().run().fixes if some else cheapest
+    return max(fixes, key=lambda fix: fix.places, default=None)

@@ -229,3 +229,12 @@ def test_a_pod_that_is_not_created_is_no_matter_of_nodes(planner: Planner, tmp_p
     path = write(tmp_path / "quota.json", node("a1", "eu"), web, {**quota, "spec": {"hard": {"pods": "0"}}})
     ended = planner("explain", "-f", path)
     assert " 1. let ResourceQuota q allow pods 1 -> a1\n" in ended.out
+
+
+def test_survive_says_how_many_pods_a_change_helps(planner: Planner, tmp_path: Path) -> None:
+    """Of two pods one was said to be helped, by its name; nothing told that the other one still waits."""
+    nodes = node("a1", "a"), node("b1", "b")
+    pods = [pod(f"web-{n}", on="a1", cpu="3", owner="ReplicaSet/web") for n in (1, 2)]
+    path = write(tmp_path / "full.json", *nodes, *pods, pod("full", on="b1", cpu="4"))
+    told = planner("check", "--survive", ZONE, "-f", path).out
+    assert "What helps: one more node like b1 -> b1-2, 1 of the 2 pods" in told

@@ -114,6 +114,24 @@ def test_replacements_without_room_stay_pending_with_a_way_out() -> None:
     assert left.fix.changes[0].action in {"DeletePod", "AddNode"}
 
 
+def test_a_change_that_helps_all_pods_comes_before_a_cheaper_one_that_helps_some() -> None:
+    """With `minDomains` 3 and two zones left maxSkew 4 was told to help, which gives two of three a node."""
+    spread_out = replicas("web", "aaabbbccc", spread=[spread(minDomains=3)])
+    (left,) = without(survive(cluster(*ZONES, *spread_out), ZONE), "a").pending
+    assert left.fix is not None
+    assert (left.fix.changes[0].action, left.fix.places, left.pods) == ("RelaxMinDomains", 3, 3)
+
+
+def test_how_many_pods_a_change_helps_is_counted() -> None:
+    """A new node has room for one pod or two: of a second one that still waits nothing told."""
+    full = [pod(f"full-{on}", on=on, cpu="4") for on in "bc"]
+    for cpu, helped in ("2", 2), ("3", 1):
+        web = replicas("web", "aa", cpu=cpu)
+        (left,) = without(survive(cluster(*ZONES, *full, *web), ZONE), "a").pending
+        assert left.fix is not None
+        assert (left.fix.places, left.pods) == (helped, 2)
+
+
 def test_a_change_made_before_may_help_a_pod_that_waits_now() -> None:
     """One more node helps after the loss; added before it the pod that waits takes it, and that is said."""
     full = [*ZONES, *replicas("web", "abc", cpu="4")]

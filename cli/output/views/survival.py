@@ -123,18 +123,30 @@ def _together(found: Iterable[tuple[str, LostPending]]) -> Iterator[tuple[str, L
     sums: dict[tuple[str, ...], LostPending] = {}
     for domain, left in found:
         key = domain, left.namespace, left.workload, left.message, _way_out(left, once=False)
-        pods = left.pods + (sums[key].pods if key in sums else 0)
-        sums[key] = sums.get(key, left).model_copy(update={"pods": pods})
+        known = sums.get(key)
+        sums[key] = left if known is None else _sum(known, left)
     return ((key[0], left) for key, left in sums.items())
 
 
+def _sum(one: LostPending, other: LostPending) -> LostPending:
+    """The pods of both, and how many of them the change helps."""
+    fix = one.fix
+    if fix is not None and other.fix is not None:
+        fix = fix.model_copy(update={"places": fix.places + other.fix.places})
+    return one.model_copy(update={"pods": one.pods + other.pods, "fix": fix})
+
+
 def _way_out(left: LostPending, *, once: bool) -> str:
-    """The change that helps, with the node where it leads to where that is one."""
+    """The change that helps, with the node where it leads to where that is one, and how many pods it helps.
+
+    That is left out where it helps all of them.
+    """
     if left.fix is None:
         return "none known" if left.sought else "not looked for"
     changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
     where = f" -> {left.fix.node}" if once else ""
-    return f"{changes}{where}{consequences(left.fix)}"
+    helped = f", {left.fix.places} of the {left.pods} pods" if left.fix.places < left.pods else ""
+    return f"{changes}{where}{helped}{consequences(left.fix)}"
 
 
 def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
@@ -142,9 +154,8 @@ def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
     yield Sentence(f"{when}, {pods} {'stays' if left.pods == 1 else 'stay'} pending:")
     yield told(left.message)
     helps = _way_out(left, once=once)
-    example = f" {left.example}" if once else ""
     none = "no change is known that helps" if left.sought else "no change was looked for"
-    yield Sentence(none if left.fix is None else f"What helps{example}: {helps}", indent=2)
+    yield Sentence(none if left.fix is None else f"What helps: {helps}", indent=2)
 
 
 def _verdict(document: Survival) -> VerdictBlock:
