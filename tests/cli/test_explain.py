@@ -14,6 +14,8 @@ from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 ZONE = "topology.kubernetes.io/zone"
+#: The nodes of two pods in each of three zones.
+ON_ALL = ("a1", "a1", "b1", "b1", "c1", "c1")
 
 
 @pytest.fixture
@@ -229,6 +231,20 @@ def test_a_pod_that_is_not_created_is_no_matter_of_nodes(planner: Planner, tmp_p
     path = write(tmp_path / "quota.json", node("a1", "eu"), web, {**quota, "spec": {"hard": {"pods": "0"}}})
     ended = planner("explain", "-f", path)
     assert " 1. let ResourceQuota q allow pods 1 -> a1\n" in ended.out
+
+
+def test_survive_tells_of_an_outage_only_what_it_adds(planner: Planner, tmp_path: Path) -> None:
+    """Pods that stay pending once the nodes are gone, too, stood a second time below `more pods wait`."""
+    zones = [node(f"{zone}1", zone) for zone in "abc"]
+    web = [pod(f"web-{n}", on, spread="DoNotSchedule", owner="ReplicaSet/web") for n, on in enumerate(ON_ALL)]
+    big = pod("big", "a1", app="big", cpu="3900m", owner="ReplicaSet/big")
+    path = write(tmp_path / "z.json", *zones, *web, big)
+    loss = Survival.model_validate_json(planner("check", "--survive", ZONE, "-f", path, "-o", "json").out)
+    assert {left.workload for left in loss.domains[0].meanwhile} == {"ReplicaSet/web", "ReplicaSet/big"}
+    meanwhile = planner("check", "--survive", ZONE, "-f", path).out.partition("more pods wait:")[2]
+    assert "ReplicaSet/web" in meanwhile
+    assert "ReplicaSet/big" not in meanwhile
+    assert "ReplicaSet/big" in planner("check", "--survive", ZONE, "-f", path, "-v").out.partition("wait:")[2]
 
 
 def test_survive_says_how_many_pods_a_change_helps(planner: Planner, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
@@ -84,7 +85,7 @@ def _largest_first(found: _Alike, most: int | None) -> _Alike:
 
 def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     """The pods that wait while the nodes of a lost domain are there; below it what the scheduler says."""
-    found = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
+    found = _alike((loss.domain, left) for loss in survey.domains for left in _waiting_longer(loss, page))
     most = page.most(found)
     waiting = _largest_first(found, most)
     rows: list[list[Words]] = [
@@ -107,6 +108,22 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     yield Table(heads, rows_of(rows), noun="row", most=most)
     for of, left in waiting if page.everything else ():
         yield from _left(f"With {_either(of)} unreachable", left, once=len(of) == 1)
+
+
+def _waiting_longer(loss: DomainLoss, page: Page) -> Iterator[LostPending]:
+    """The pods that wait meanwhile, without workloads of which as many wait once the nodes are gone."""
+    after, meanwhile = (_by_workload(pods) for pods in (loss.pending, loss.meanwhile))
+    for left in loss.meanwhile:
+        workload = left.namespace, left.workload
+        if page.everything or meanwhile[workload] > after[workload]:
+            yield left
+
+
+def _by_workload(pending: Iterable[LostPending]) -> Counter[tuple[str, str]]:
+    found: Counter[tuple[str, str]] = Counter()
+    for left in pending:
+        found[left.namespace, left.workload] += left.pods
+    return found
 
 
 def _alike(found: Iterable[tuple[str, LostPending]]) -> _Alike:
