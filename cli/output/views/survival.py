@@ -182,7 +182,7 @@ def _verdict(document: Survival) -> VerdictBlock:
     if not lost:
         when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
         return VerdictBlock(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
-    which = f"{len(lost)} of {domains} of {key}: {some(lost, _MOST_NAMES)}"
+    which = f"{_either(lost)} ({len(lost)} of {domains} of {key})"
     return VerdictBlock(f"Not every workload survives the loss of {which}.", "bad")
 
 
