@@ -48,6 +48,14 @@ def test_one_pod_by_name_says_which_release_was_copied(planner: Planner, stuck: 
     assert "as kube-scheduler 1.36 decides" in planner("explain", "huge", "-f", stuck, "-v").err
 
 
+def test_a_manifest_without_its_cluster_says_that_no_cluster_was_asked(
+    planner: Planner, tmp_path: Path
+) -> None:
+    """Who gave a manifest alone, to see where the live cluster would put it, read that there are no nodes."""
+    ended = planner("simulate", "-f", write(tmp_path / "web.json", deployment("web", 2)))
+    assert "with -f only these files are read, not the live cluster" in " ".join(ended.err.split())
+
+
 def test_where_the_volume_is_stands_below_the_nodes(planner: Planner, tmp_path: Path) -> None:
     """Beside `didn't match PersistentVolume's node affinity` one had to look for the volume oneself."""
     needs = {"required": {"nodeSelectorTerms": [labelled(ZONE, "In", "eu-1b")]}}
@@ -78,6 +86,15 @@ def test_namespace_and_labels_choose(
     """-n and -l as everywhere; running pods that they choose are no error."""
     ended = planner("explain", "-f", stuck, *choice, "-o", "name")
     assert ended.out.splitlines() == [f"pod/{name}" for name in pods]
+
+
+def test_the_name_of_a_workload_alone_says_how_it_is_given(planner: Planner, tmp_path: Path) -> None:
+    """`explain web` said only that there is no such pod, though a Deployment of that name has one pending."""
+    path = write(tmp_path / "web.json", node("a1", cpu="1"), deployment("web", 2, cpu="2"))
+    ended = planner("explain", "web", "-f", path)
+    assert ended.code == 2
+    assert "no pod web in the cluster (did you mean deployment/web?)" in ended.err
+    assert "did you mean" not in planner("explain", "www", "-f", path, "-n", "shop").err
 
 
 def test_what_is_chosen_may_have_pods_that_are_not_looked_at(planner: Planner, tmp_path: Path) -> None:
