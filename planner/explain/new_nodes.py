@@ -16,7 +16,7 @@ from models.objects.quantity import parse_quantity
 from planner.constraints.pod_topology_spread import Rule
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
-from planner.explain.node_risks import risk_of_platform
+from planner.explain.node_risks import risk_of_kind
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
@@ -81,7 +81,7 @@ def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -
         new_nodes=tuple(need.on(node_copy(node, name)) for name in names),
         like=position,
         # What such a node is built for it is without the taint, too.
-        risk=next(filter(None, (risk_of_platform(case.template.pod.spec, one) for one in need.taints)), ""),
+        risk=next(filter(None, (risk_of_kind(case.template.pod.spec, one) for one in need.taints)), ""),
     )
 
 
