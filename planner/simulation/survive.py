@@ -73,7 +73,7 @@ class _Losses:
                     # A cluster at rest has circles of references, and the next domain needs nothing of it.
                     gc.collect()
                 left, loss = self._lose(domain)
-                yield loss.model_copy(update={"meanwhile": self._meanwhile(domain, left)})
+                yield loss.model_copy(update={"meanwhile": self._meanwhile(domain, left, loss.pending)})
 
     def _by_processes(self) -> Iterator[DomainLoss]:
         """The same: first all domains without their nodes, then each while these are unreachable."""
@@ -82,8 +82,8 @@ class _Losses:
             removed = [processes.start(partial(self._lose, domain)) for domain in self._domains]
             unreachable = []
             for number, (domain, answer) in enumerate(zip(self._domains, removed, strict=True)):
-                left, _ = answer.get()
-                unreachable.append(processes.start(partial(self._meanwhile, domain, left)))
+                left, loss = answer.get()
+                unreachable.append(processes.start(partial(self._meanwhile, domain, left, loss.pending)))
                 _tell(number, self._domains)
             for one, other in zip(removed, unreachable, strict=True):
                 yield one.get()[1].model_copy(update={"meanwhile": other.get()})
@@ -106,11 +106,14 @@ class _Losses:
             ok=all(row.ok for row in rows),
         )
 
-    def _meanwhile(self, domain: str, left: int) -> tuple[LostPending, ...]:
-        """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
+    def _meanwhile(self, domain: str, left: int, later: Sequence[LostPending]) -> tuple[LostPending, ...]:
+        """The pods pending while the nodes are unreachable; none where they are not more than `left`.
+
+        Those are `later`, once the nodes are gone.
+        """
         meanwhile = self._kept(self._before.unreachable(domain))
         more = self._before.left(meanwhile)
-        return tuple(_pending(meanwhile, more, (self._key, domain))) if len(more) > left else ()
+        return tuple(_pending(meanwhile, more, (self._key, domain), later)) if len(more) > left else ()
 
     def _kept(self, found: AtRest) -> AtRest:
         """The same, out of reach of the garbage collector where the process ends before it is garbage."""
@@ -184,15 +187,22 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
     return found.namespace, owners.workload_of(found, static.problem.template(pod))
 
 
-def _pending(after: AtRest, left: list[int], lost: tuple[str, str]) -> Iterator[LostPending]:
+def _pending(
+    after: AtRest, left: list[int], lost: tuple[str, str], later: Sequence[LostPending] = ()
+) -> Iterator[LostPending]:
     """Pods that find no node, pods alike together, with the change that helps the most of them.
 
-    No new node in the domain that is `lost`.  Of very many kinds the largest are explained.
+    No new node in the domain that is `lost`.  Of very many kinds the largest are explained, and none of
+    workloads of which as many pods are pending `later`: what helps these is told there.
     """
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
     groups = after.problem.by_template(left)
-    explained = sorted(groups, key=lambda one: -len(groups[one]))[: after.effort.losses_explained]
+    pending = Counter(_workload(after, owners, pod) for pod in left)
+    for row in later:
+        pending[row.namespace, row.workload] -= row.pods
+    more = [one for one, pods in groups.items() if pending[_workload(after, owners, pods[0])] > 0]
+    explained = sorted(more, key=lambda one: -len(groups[one]))[: after.effort.losses_explained]
     for template, pods in groups.items():
         first, sought = pods[0], template in explained
         namespace, workload = _workload(after, owners, first)
