@@ -32,8 +32,10 @@ def labels_to_reach(case: PendingCase, node: Node) -> dict[str, str | None]:
     wanted: dict[str, str | None] = {}
     for _, volume in _bound(case):
         if not case.state.claims.reachable(volume).any():
-            offers = (labels_for(term, node) for term in _terms(volume) if _is_of_place(term))
-            wanted |= min(filter(None, offers), key=len, default={})
+            places = filter(_is_of_place, _terms(volume))
+            offers = [labels for term in places if (labels := labels_for(term, node))]
+            shortest: dict[str, str | None] = min(offers, key=len, default={})
+            wanted |= shortest
     own = node.metadata.labels
     # A driver's label for the zone has the value of the zone itself: the node moves there with both.
     moved = {
