@@ -81,6 +81,7 @@ def consolidate(
     price_label: PriceLabel = "node.kubernetes.io/instance-type",
     nodes: Nodes = None,
     keep: Keep = None,
+    policy: options.Policy = None,
     reserve: Reserve = "0%",
     survive: Survive = None,
     max_moves: options.MaxMoves = None,
@@ -110,6 +111,7 @@ def consolidate(
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes and those of virtual-kubelet
     stay unless --nodes names them.
+    With a --policy that has evictLocalStoragePods or evictSystemCriticalPods such pods move, too.
 
     With --catalogue machines may be added where that makes the whole cheaper: they come first, with the pods
     of their DaemonSets. A row is a type, in every zone of the cluster or in that of its column
@@ -126,6 +128,7 @@ def consolidate(
     """
     from cli.commands.steps import Answer, cluster_asked
     from cli.input.prices import read_catalogue, read_prices, share
+    from cli.input.source import with_policy
     from cli.output.consolidation_metrics import write_consolidation_metrics
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
@@ -134,7 +137,7 @@ def consolidate(
     from planner import consolidate as plan_nodes
     from planner.consolidate.setting import with_added
 
-    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes)
+    cluster = with_policy(cluster_asked(filename, recursive, context, kubeconfig, changes), policy)
     by_type = None if prices is None else read_prices(prices)
     machines = None if catalogue is None else read_catalogue(catalogue)
     with search("nodes that can go", stoppable=True), stop_event() as stop_requested:

@@ -75,7 +75,8 @@ def explain(
             cluster, wanted, preemption=not no_preemption, batch=seconds, stop_event=stop_requested
         )
     single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
-    shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
+    whole = {"kubernetes": document.kubernetes, "notes": document.notes}
+    shown = document.items[0].model_copy(update=whole) if single else document
     answer = Answer(output=output, verbose=verbose, report=report)
     answer.give("explain", shown, cluster, findings=bool(document.items or document.contradicted))
 
@@ -117,5 +118,19 @@ def _named(names: Iterable[str], namespace: str | None, cluster: Cluster) -> Ite
         elif kind_named(given.rpartition("/")[0]) is not None:
             yield from _of_workload(workload_named(cluster, given, namespace), cluster)
         else:
+            _refuse_bare_workload(given, namespace, cluster)
             where = given.removeprefix("pod/")
             yield where if where in known else pod_named(cluster, given, namespace).key
+
+
+def _refuse_bare_workload(name: str, namespace: str | None, cluster: Cluster) -> None:
+    """An InputError where a workload has the name and no pod has it: its kind belongs before it."""
+    from models import InputError
+    from models.controllers.reconcile import workloads_of
+
+    if any(pod.name == name for pod in cluster.pods):
+        return
+    for found in workloads_of(cluster).known:
+        if found.name == name and namespace in (None, found.namespace):
+            meant = f"{found.kind.lower()}/{name}"
+            raise InputError([f"there is no pod {name} in the cluster (did you mean {meant}?)"])

@@ -7,10 +7,6 @@ import typer
 from cli.input import options
 from cli.input.what_if import Changes
 
-Policy = Annotated[
-    str | None,
-    typer.Option("--policy", metavar="FILE", help="A DeschedulerPolicy: what it protects stays."),
-]
 EvictOnly = Annotated[
     bool,
     typer.Option("--evict-only", help="Only moves that need no pin: evict, and the scheduler does the rest."),
@@ -56,7 +52,7 @@ def rebalance(
     namespace: Namespace = None,
     selector: Selector = None,
     exclude: Exclude = None,
-    policy: Policy = None,
+    policy: options.Policy = None,
     max_moves: options.MaxMoves = None,
     max_unavailable: options.MaxUnavailable = 1,
     evict_only: EvictOnly = False,

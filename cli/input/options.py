@@ -72,6 +72,12 @@ Filename = Annotated[
         "- is standard input. Without it kubectl is asked for the live cluster.",
     ),
 ]
+Policy = Annotated[
+    str | None,
+    typer.Option(
+        "--policy", metavar="FILE", help="A DeschedulerPolicy: which pods are protected, which may move."
+    ),
+]
 MaxMoves = Annotated[
     int | None,
     typer.Option("--max-moves", metavar="N", min=0, help="At most N moves, put to the best use."),

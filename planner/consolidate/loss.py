@@ -8,6 +8,7 @@ node, as those of DaemonSets, are not counted when they are preempted: no plan h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -35,6 +36,8 @@ class PodsWithoutNode(NamedTuple):
 
     pending: int
     evicted: int
+    #: What those that stay pending request, by resource.
+    requests: tuple[tuple[str, int], ...] = ()
 
     @property
     def pods(self) -> int:
@@ -87,18 +90,20 @@ class DomainLosses:
     ) -> Reserve | None:
         """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
 
-        None is what every plan keeps to; else those that preemption may evict have room, too.
+        None is what every plan keeps to, where no pod is without a node now; else those that preemption may
+        evict have room, too, and pods need none that find no node now.
         Machines that are not added yet are none that have to stay.
         """
         problem = trial.problem
         column = problem.nodes.column(self.key)
-        lost = [
-            column.codes == column.code_of[domain]
+        counted = [
+            domain
             for domain, loss in self.of_domain.items()
-            if not loss.pods and self.all_come_again and not (self.evicted and thousandths is None)
+            if self.all_come_again and (thousandths is not None or not (loss.pods or self.evicted))
         ]
-        if not lost:
+        if not counted:
             return None
+        lost = [column.codes == column.code_of[domain] for domain in counted]
         state = State(problem)
         # What pods request beyond what their node has they may keep.
         usable = np.maximum((1000 - (thousandths or 0)) * problem.allocatable, 1000 * state.used)
@@ -108,12 +113,20 @@ class DomainLosses:
         going, stays = state.load_of(keep_room), state.load_of(pods.staying)
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
-        needs = [1000 * (again + np.where(inside, 0, stays)).sum(axis=1) for inside in lost]
+        needs = [
+            1000 * ((again + np.where(inside, 0, stays)).sum(axis=1) - self._without_node(problem, domain))
+            for domain, inside in zip(counted, lost, strict=True)
+        ]
         spare = [
             np.maximum(row.sum(axis=1) - need, row[:, added].sum(axis=1))
             for row, need in zip(rows, needs, strict=True)
         ]
         return Reserve(np.concatenate(spare), np.concatenate(rows))
+
+    def _without_node(self, problem: Problem, domain: str) -> Ints:
+        """What the pods request that find no node now when a domain is lost."""
+        requests = dict(self.of_domain[domain].requests)
+        return np.array([requests.get(name, 0) for name in problem.resources], np.int64)
 
     def may_need_less(self, problem: Problem) -> bool:
         """Whether plans may do with less room than all running pods take: preemption evicts some of them."""
@@ -129,7 +142,13 @@ def _losses(before: BeforeLoss) -> dict[str, PodsWithoutNode]:
     found = {}
     for domain in before.domains:
         after = before.without(domain)
-        found[domain] = PodsWithoutNode(len(before.left(after)), len(before.preempted(after)))
+        left = before.left(after)
+        requests = Counter[str]()
+        for pod in left:
+            requests.update(
+                dict(zip(after.problem.resources, after.problem.template(pod).amounts, strict=True))
+            )
+        found[domain] = PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
     return found
 
 

@@ -43,6 +43,19 @@ class SpreadDomains(DocumentPart):
     """A domain with more pods than that does not take the pod."""
 
 
+class VolumePlace(DocumentPart):
+    """A volume that a claim of the pod is bound to, and from where it can be used."""
+
+    claim: str
+    """The claim, in the pod's namespace."""
+    volume: str
+    """Its volume."""
+    where: str
+    """The labels of the nodes that reach it, by the volume's node affinity."""
+    nodes: int
+    """How many nodes do."""
+
+
 class FixChange(DocumentPart):
     """One change: to which object, how kubectl makes it, and the fragment of the manifest."""
 
@@ -96,6 +109,8 @@ class Explanation(Document):
     """Which plugin refused which nodes first."""
     domains: tuple[SpreadDomains, ...] = ()
     """Each DoNotSchedule constraint of the pod."""
+    volumes: tuple[VolumePlace, ...] = ()
+    """Each bound volume of the pod that some node does not reach."""
     fixes: tuple[Fix, ...] = ()
     """What helps, the cheapest first; empty when no change was found that does and is safe to apply."""
     risky: tuple[Fix, ...] = ()

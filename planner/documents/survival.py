@@ -41,9 +41,11 @@ class LostPending(WorkloadPart):
     message: str
     """The scheduler's line."""
     fix: Fix | None = None
-    """The cheapest that helps the example; null where none is known."""
+    """The cheapest change, if it helps all of them, else the one that helps the most; `places` has how many.
+    Null where none is known."""
     sought: bool = True
-    """Whether one was looked for, as it is for the 20 kinds of pods of each loss that are the most."""
+    """Whether one was looked for, as it is for the 20 kinds of pods of each loss that are the most. In
+    `meanwhile` none is for workloads of which as many pods stay pending once the nodes are gone."""
 
 
 class DomainLoss(DocumentPart):

@@ -60,7 +60,7 @@ def lost(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
     for job, impact in impacts[:_MOST_NAMED]:
         yield f"Job {job.key}: {sentence(impact)}"
     if len(impacts) > _MOST_NAMED:
-        yield f"evictions touch {len(impacts) - _MOST_NAMED} Jobs more"
+        yield f"evictions touch {len(impacts) - _MOST_NAMED} more Jobs"
 
 
 def sentence(impact: Impact) -> str:

@@ -29,6 +29,11 @@ def has_local_storage(pod: Pod) -> bool:
     return pod.has_scratch_data or any(item.host_path is not None for item in pod.spec.volumes)
 
 
+def keeps_local_data(pod: Pod) -> bool:
+    """Whether the pod has local storage, and no annotation says that it is safe to evict."""
+    return pod.metadata.annotations.get(SAFE_TO_EVICT) != "true" and has_local_storage(pod)
+
+
 def asks_to_stay(pod: Pod) -> bool:
     """Whether an annotation asks not to evict it."""
     annotations = pod.metadata.annotations
@@ -41,7 +46,7 @@ _REASONS: dict[str, Callable[[Pod], bool]] = {
     "it belongs to its node": is_tied,
     "no controller would recreate it": lambda pod: pod.metadata.controller is None,
     "its priority is the system's": lambda pod: pod.priority >= SYSTEM_CRITICAL,
-    "it has local storage": has_local_storage,
+    "it has local storage": keeps_local_data,
     "an annotation asks not to evict it": asks_to_stay,
 }
 

@@ -15,10 +15,11 @@ from models.objects.pod import Pod
 from models.objects.quantity import parse_quantity
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
-from planner.explain.node_risks import risk_of_platform
+from planner.explain.node_risks import risk_of_kind
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
+from planner.explain.volume_places import labels_to_reach
 from planner.problem.nodes import HOSTNAME, Column, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
 from planner.problem.state_taints import lasting
@@ -79,7 +80,7 @@ def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -
         new_nodes=tuple(need.on(node_copy(node, name)) for name in names),
         like=position,
         # What such a node is built for it is without the taint, too.
-        risk=next(filter(None, (risk_of_platform(case.template.pod.spec, one) for one in need.taints)), ""),
+        risk=next(filter(None, (risk_of_kind(case.template.pod.spec, one) for one in need.taints)), ""),
     )
 
 
@@ -91,7 +92,7 @@ def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:
         if taint.effect != "PreferNoSchedule"
         and not any(toleration.tolerates(taint) for toleration in tolerations)
     )
-    need = _NodeNeed(repelling, missing_labels(case, node), {})
+    need = _NodeNeed(repelling, {**missing_labels(case, node), **labels_to_reach(case, node)}, {})
     return replace(need, room=_bigger(case, position, need.on(node_copy(node, node.name))))
 
 

@@ -26,11 +26,7 @@ def risk_of_taint(case: PendingCase, taint: Taint, node: Node) -> str:
     """Why a taint should stay; empty where the pod is one of those that the node is there for."""
     if state := node_state(taint):
         return f"{taint.key} says that the node {state}"
-    if taint.key in CONTROL_PLANE:
-        return f"{taint.key} keeps other pods away from the control plane"
-    if taint.key.startswith(VIRTUAL):
-        return f"{taint.key} keeps a virtual node for pods that may run outside of the cluster's machines"
-    if risk := risk_of_platform(case.template.pod.spec, taint):
+    if risk := risk_of_kind(case.template.pod.spec, taint):
         return risk
     containers = case.template.pod.spec.containers
     asked = {name for container in containers for name in container.resources.defaulted}
@@ -40,7 +36,16 @@ def risk_of_taint(case: PendingCase, taint: Taint, node: Node) -> str:
     return ""
 
 
-def risk_of_platform(spec: PodSpec, taint: Taint) -> str:
+def risk_of_kind(spec: PodSpec, taint: Taint) -> str:
+    """Why a pod should keep away from nodes of a kind, which a taint tells, however many are added."""
+    if taint.key in CONTROL_PLANE:
+        return f"{taint.key} keeps other pods away from the control plane"
+    if taint.key.startswith(VIRTUAL):
+        return f"{taint.key} keeps a virtual node for pods that may run outside of the cluster's machines"
+    return _risk_of_platform(spec, taint)
+
+
+def _risk_of_platform(spec: PodSpec, taint: Taint) -> str:
     """Why a pod should keep away from another operating system or architecture, which a taint tells."""
     name = taint.key.rpartition("/")[2]
     wanted = {value for key, value in required_labels(spec) if _PLATFORM_LABELS.get(key) == name}

@@ -177,7 +177,7 @@ def missing_labels(case: PendingCase, node: Node) -> dict[str, str | None]:
         if selector.matches({**own, **{k: v for k, v in wanted.items() if v is not None}}, node.name):
             continue
         offers: list[dict[str, str | None]] = [
-            found for term in selector.node_selector_terms if (found := _labels_for(term, node))
+            found for term in selector.node_selector_terms if (found := labels_for(term, node))
         ]
         if not offers:
             return {}
@@ -197,7 +197,7 @@ def _required(case: PendingCase) -> Iterator[NodeSelector]:
             yield plugin.added.required
 
 
-def _labels_for(term: NodeSelectorTerm, node: Node) -> dict[str, str | None]:
+def labels_for(term: NodeSelectorTerm, node: Node) -> dict[str, str | None]:
     """The labels with which a node meets a term; empty when it cannot."""
     if term.empty or not all(item.matches({"metadata.name": node.name}) for item in term.match_fields):
         return {}

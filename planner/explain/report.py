@@ -23,6 +23,7 @@ from planner.explain.change import Candidate, ClusterChange
 from planner.explain.room_changes import port_holders
 from planner.explain.search import FoundFixes, TestedFix
 from planner.explain.spread_rules import rules_of
+from planner.explain.volume_places import volume_places
 from planner.problem.nodes import Mask
 
 _MOST_PODS = 10
@@ -39,6 +40,7 @@ def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: 
         message=case.static.messages[case.pod],
         nodes=tuple(_blocked(case)),
         domains=tuple(_domains(case, rule) for rule in rules_of(case)),
+        volumes=tuple(volume_places(case)),
         fixes=tuple(fix_of(case, fix, owners) for fix in found.fixes),
         risky=tuple(fix_of(case, fix, owners) for fix in found.risky),
         tried=found.tried,

@@ -9,7 +9,10 @@ from models.objects.pod import Pod
 def nothing_read(cluster: Cluster) -> Iterator[str]:
     """That an answer is about no nodes, or no pods: it looks as if all were well."""
     if not cluster.nodes:
-        yield "there are no nodes: no pod can run, and no constraint be judged"
+        yield (
+            "there are no nodes: no pod can run, and no constraint be judged "
+            "(with -f only these files are read, not the live cluster)"
+        )
     elif not cluster.pods:
         yield "no pods were read: whatever runs on these nodes is not in the answer"
 

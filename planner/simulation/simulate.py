@@ -90,7 +90,7 @@ def _drawn(scheduler: Scheduler, seed: int | None, preemption: bool) -> Iterator
     several = f"{elsewhere} of {counted(len(pods), 'pod')} {'ends' if elsewhere == 1 else 'end'}"
     yield (
         f"seed {seed} draws as kube-scheduler does, which looks at {looked_at} feasible nodes of "
-        f"{problem.nodes.size} for a pod: {several} otherwise than with all scored"
+        f"{problem.nodes.size} for a pod: {several} elsewhere than with all scored"
     )
 
 

@@ -99,7 +99,7 @@ class _Losses:
                     # A cluster at rest has circles of references, and the next domain needs nothing of it.
                     gc.collect()
                 left, loss = self._lose(domain)
-                yield loss.model_copy(update={"meanwhile": self._meanwhile(domain, left)})
+                yield loss.model_copy(update={"meanwhile": self._meanwhile(domain, left, loss.pending)})
 
     def _by_processes(self) -> Iterator[DomainLoss]:
         """The same: first all domains without their nodes, then each while these are unreachable."""
@@ -108,8 +108,8 @@ class _Losses:
             removed = [processes.start(partial(self._lose, domain)) for domain in self._domains]
             unreachable = []
             for number, (domain, answer) in enumerate(zip(self._domains, removed, strict=True)):
-                left, _ = answer.get()
-                unreachable.append(processes.start(partial(self._meanwhile, domain, left)))
+                left, loss = answer.get()
+                unreachable.append(processes.start(partial(self._meanwhile, domain, left, loss.pending)))
                 _tell(number, self._domains)
             for one, other in zip(removed, unreachable, strict=True):
                 yield one.get()[1].model_copy(update={"meanwhile": other.get()})
@@ -119,7 +119,7 @@ class _Losses:
         before = self._before
         after = self._kept(before.without(domain))
         left = before.left(after)
-        pending = [*_pending(after, left)]
+        pending = [*_pending(after, left, (self._key, domain))]
         preempted, waiting = before.preempted(after), before.not_replaced(after)
         again = [pod for pod in waiting if pod not in left]
         replaced = [pod for pod in before.replaced(after, preempted) if pod not in waiting]
@@ -133,13 +133,16 @@ class _Losses:
             ok=all(row.ok for row in rows),
         )
 
-    def _meanwhile(self, domain: str, left: int) -> tuple[LostPending, ...]:
-        """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
+    def _meanwhile(self, domain: str, left: int, later: Sequence[LostPending]) -> tuple[LostPending, ...]:
+        """The pods pending while the nodes are unreachable; none where they are not more than `left`.
+
+        Those are `later`, once the nodes are gone.
+        """
         meanwhile = self._kept(self._before.unreachable(domain))
         more, stuck = self._before.left(meanwhile), self._before.waiting_for_the_end(domain)
         if len(more) + len(stuck) <= left:
             return ()
-        return (*_pending(meanwhile, more, (self._key, domain)), *_stuck(self._before.problem, stuck))
+        return (*_pending(meanwhile, more, (self._key, domain), later), *_stuck(self._before.problem, stuck))
 
     def _kept(self, found: AtRest) -> AtRest:
         """The same, out of reach of the garbage collector where the process ends before it is garbage."""
@@ -251,29 +254,43 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
 
 
 def _pending(
-    after: AtRest, left: list[int], unreachable: tuple[str, str] | None = None
+    after: AtRest, left: list[int], lost: tuple[str, str], later: Sequence[LostPending] = ()
 ) -> Iterator[LostPending]:
-    """Pods that find no node, pods alike together, with the cheapest change that helps the first of them.
+    """Pods that find no node, pods alike together, with the change that helps the most of them.
 
-    No new node in the domain that is `unreachable`.  Of very many kinds the largest are explained.
+    No new node in the domain that is `lost`.  Of very many kinds the largest are explained, and none of
+    workloads of which as many pods are pending `later`: what helps these is told there.
     """
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
     groups = after.problem.by_template(left)
-    explained = sorted(groups, key=lambda one: -len(groups[one]))[: after.effort.losses_explained]
+    pending = Counter(_workload(after, owners, pod) for pod in left)
+    for row in later:
+        pending[row.namespace, row.workload] -= row.pods
+    more = [one for one, pods in groups.items() if pending[_workload(after, owners, pods[0])] > 0]
+    explained = sorted(more, key=lambda one: -len(groups[one]))[: after.effort.losses_explained]
     for template, pods in groups.items():
         first, sought = pods[0], template in explained
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        found: Sequence[TestedFix] = ()
-        if sought:
-            found = FixSearch(case, states=states, best_only=True, lost=unreachable).run().fixes
+        found = _way_out(case, pods, states, lost) if sought else None
         yield LostPending(
             namespace=namespace,
             workload=workload,
             pods=len(pods),
             example=after.problem.pods[first].key,
             message=after.messages[first],
-            fix=fix_of(case, found[0], owners) if found else None,
+            fix=fix_of(case, found, owners) if found else None,
             sought=sought,
         )
+
+
+def _way_out(
+    case: PendingCase, pods: Sequence[int], states: TrialStates, lost: tuple[str, str]
+) -> TestedFix | None:
+    """The cheapest fix where it helps all of the pods; else of more fixes the one that helps the most."""
+    search = partial(FixSearch, case, alike=pods[1:], states=states, lost=lost)
+    cheapest = search(best_only=True).run().fixes[:1]
+    some = any(fix.places < len(pods) for fix in cheapest)
+    fixes = search().run().fixes if some else cheapest
+    return max(fixes, key=lambda fix: fix.places, default=None)

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from planner.documents.comparison import Comparison
+from tests.builders import claim, volume
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
 
@@ -100,6 +101,18 @@ def test_afresh_compares_today_with_both_from_nothing(planner: Planner) -> None:
     )
     assert told["question"] == "afresh"
     assert [column["name"] for column in told["columns"]] == ["now", *["kubeScheduler"] * 4, "optimum"]
+
+
+def test_pods_that_descheduler_leaves_pending_are_told_first(planner: Planner, tmp_path: Path) -> None:
+    """It evicts pods that their volumes hold in a zone; the first sentence counted pods too many alone."""
+    claims = [claim(f"d{n}", f"v{n}") for n in range(3)]
+    volumes = [volume(f"v{n}", ["a"]) for n in range(3)]
+    uses = [[{"name": "d", "persistentVolumeClaim": {"claimName": f"d{n}"}}] for n in range(3)]
+    words = {"app": "db", "namespace": "default", "owner": "ReplicaSet/db", "spread": "DoNotSchedule"}
+    pods = [pod(f"db-{n}", on="a1", volumes=uses[n], **words) for n in range(3)]
+    path = write(tmp_path / "zonal.json", node("a1", "a"), node("b1", "b"), *claims, *volumes, *pods)
+    told = planner("compare", "-f", path).verdict
+    assert "and leaves up to 2 pods without a node" in told
 
 
 def test_afresh_with_nothing_to_place(planner: Planner, tmp_path: Path) -> None:

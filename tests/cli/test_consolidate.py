@@ -44,6 +44,21 @@ def test_names_are_those_of_the_nodes_that_go(planner: Planner, snapshot: str) -
     assert planner("consolidate", "-f", snapshot, "-o", "name", "--nodes", "pool=n1").out == "node/n1\n"
 
 
+def test_a_policy_lets_pods_with_local_storage_go(planner: Planner, tmp_path: Path) -> None:
+    """Most nodes of a real cluster hold such a pod, and no option told that a policy lets them go."""
+    scratch = [{"name": "tmp", "emptyDir": {}}]
+    pods = [pod(f"web-{n}", n, cpu="1", owner="ReplicaSet/web", volumes=scratch) for n in ("n1", "n2")]
+    path = write(tmp_path / "local.json", node("n1"), node("n2"), *pods)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: [{name: p, pluginConfig: "
+        "[{name: DefaultEvictor, args: {evictLocalStoragePods: true}}]}]}"
+    )
+    assert planner("consolidate", "-f", path, "-o", "name").out == ""
+    assert planner("consolidate", "-f", path, "-o", "name", "--policy", str(policy)).out == "node/n1\n"
+    assert "no DeschedulerPolicy" in planner("consolidate", "-f", path, "--policy", path).err
+
+
 def test_metrics_have_costs_nodes_and_moves(planner: Planner, snapshot: str, tmp_path: Path) -> None:
     """As the document has them, in the format of Prometheus."""
     target = tmp_path / "c.prom"

@@ -9,10 +9,13 @@ import pytest
 from cli.output.views.explanation import consequences
 from planner.documents.explanation import Explanation, ExplanationList, Fix, FixChange
 from planner.documents.survival import Survival
+from tests.builders import claim, labelled, volume
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 ZONE = "topology.kubernetes.io/zone"
+#: The nodes of two pods in each of three zones.
+ON_ALL = ("a1", "a1", "b1", "b1", "c1", "c1")
 
 
 @pytest.fixture
@@ -38,6 +41,42 @@ def test_one_pod_by_name_is_a_document_of_its_own(planner: Planner, stuck: str, 
     assert json.loads(both.out)["kind"] == "ExplanationList"
 
 
+def test_one_pod_by_name_says_which_release_was_copied(planner: Planner, stuck: str) -> None:
+    """The release was lost with the list around the one explanation: `kubernetes` was null, and -v silent."""
+    ended = planner("explain", "huge", "-f", stuck, "-o", "json")
+    assert json.loads(ended.out)["kubernetes"] == {"version": "1.36", "source": "newest"}
+    assert "as kube-scheduler 1.36 decides" in planner("explain", "huge", "-f", stuck, "-v").err
+
+
+def test_a_manifest_without_its_cluster_says_that_no_cluster_was_asked(
+    planner: Planner, tmp_path: Path
+) -> None:
+    """Who gave a manifest alone, to see where the live cluster would put it, read that there are no nodes."""
+    ended = planner("simulate", "-f", write(tmp_path / "web.json", deployment("web", 2)))
+    assert "with -f only these files are read, not the live cluster" in " ".join(ended.err.split())
+
+
+def test_where_the_volume_is_stands_below_the_nodes(planner: Planner, tmp_path: Path) -> None:
+    """Beside `didn't match PersistentVolume's node affinity` one had to look for the volume oneself."""
+    needs = {"required": {"nodeSelectorTerms": [labelled(ZONE, "In", "eu-1b")]}}
+    volumes = volume("pv", nodeAffinity=needs), claim("data", "pv")
+    using = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    db = pod("db-0", namespace="default", volumes=using)
+    path = write(tmp_path / "far.json", node("a1"), *volumes, db)
+    told = planner("explain", "-f", path).out
+    assert f"  claim data: its volume needs a node with {ZONE}=eu-1b; there is none" in told
+
+
+def test_nodes_that_one_plugin_refuses_for_several_reasons_are_told_apart(
+    planner: Planner, tmp_path: Path
+) -> None:
+    """Two rows of NodeResourcesFit looked like one that was printed twice."""
+    path = write(tmp_path / "room.json", node("a1", cpu="1"), node("b1"), pod("big", cpu="2", memory="32Gi"))
+    told = planner("explain", "-f", path).out
+    assert "NodeResourcesFit   1       a1; Insufficient cpu, Insufficient memory" in told
+    assert "NodeResourcesFit   1       b1; Insufficient memory" in told
+
+
 @pytest.mark.parametrize(
     ("choice", "pods"), [(("-n", "bank"), ["giant -n bank"]), (("-l", "app=web"), ["huge -n shop"])]
 )
@@ -47,6 +86,15 @@ def test_namespace_and_labels_choose(
     """-n and -l as everywhere; running pods that they choose are no error."""
     ended = planner("explain", "-f", stuck, *choice, "-o", "name")
     assert ended.out.splitlines() == [f"pod/{name}" for name in pods]
+
+
+def test_the_name_of_a_workload_alone_says_how_it_is_given(planner: Planner, tmp_path: Path) -> None:
+    """`explain web` said only that there is no such pod, though a Deployment of that name has one pending."""
+    path = write(tmp_path / "web.json", node("a1", cpu="1"), deployment("web", 2, cpu="2"))
+    ended = planner("explain", "web", "-f", path)
+    assert ended.code == 2
+    assert "no pod web in the cluster (did you mean deployment/web?)" in ended.err
+    assert "did you mean" not in planner("explain", "www", "-f", path, "-n", "shop").err
 
 
 def test_what_is_chosen_may_have_pods_that_are_not_looked_at(planner: Planner, tmp_path: Path) -> None:
@@ -200,3 +248,26 @@ def test_a_pod_that_is_not_created_is_no_matter_of_nodes(planner: Planner, tmp_p
     path = write(tmp_path / "quota.json", node("a1", "eu"), web, {**quota, "spec": {"hard": {"pods": "0"}}})
     ended = planner("explain", "-f", path)
     assert " 1. let ResourceQuota q allow pods 1 -> a1\n" in ended.out
+
+
+def test_survive_tells_of_an_outage_only_what_it_adds(planner: Planner, tmp_path: Path) -> None:
+    """Pods that stay pending once the nodes are gone, too, stood a second time below `more pods wait`."""
+    zones = [node(f"{zone}1", zone) for zone in "abc"]
+    web = [pod(f"web-{n}", on, spread="DoNotSchedule", owner="ReplicaSet/web") for n, on in enumerate(ON_ALL)]
+    big = pod("big", "a1", app="big", cpu="3900m", owner="ReplicaSet/big")
+    path = write(tmp_path / "z.json", *zones, *web, big)
+    loss = Survival.model_validate_json(planner("check", "--survive", ZONE, "-f", path, "-o", "json").out)
+    assert {left.workload for left in loss.domains[0].meanwhile} == {"ReplicaSet/web", "ReplicaSet/big"}
+    meanwhile = planner("check", "--survive", ZONE, "-f", path).out.partition("more pods wait:")[2]
+    assert "ReplicaSet/web" in meanwhile
+    assert "ReplicaSet/big" not in meanwhile
+    assert "ReplicaSet/big" in planner("check", "--survive", ZONE, "-f", path, "-v").out.partition("wait:")[2]
+
+
+def test_survive_says_how_many_pods_a_change_helps(planner: Planner, tmp_path: Path) -> None:
+    """Of two pods one was said to be helped, by its name; nothing told that the other one still waits."""
+    nodes = node("a1", "a"), node("b1", "b")
+    pods = [pod(f"web-{n}", on="a1", cpu="3", owner="ReplicaSet/web") for n in (1, 2)]
+    path = write(tmp_path / "full.json", *nodes, *pods, pod("full", on="b1", cpu="4"))
+    told = planner("check", "--survive", ZONE, "-f", path).out
+    assert "What helps: one more node like b1 -> b1-2, 1 of the 2 pods" in told

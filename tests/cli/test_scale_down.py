@@ -9,7 +9,7 @@ import pytest
 
 from models.objects.annotations import DELETION_COST
 from planner.documents.plan import ScaleDown
-from tests.builders import node, replica, revision, scaled, spread
+from tests.builders import HOST, node, replica, revision, scaled, spread
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write
 
@@ -45,7 +45,15 @@ def test_both_choices_are_shown(planner: Planner, lopsided: str) -> None:
     assert told in ended.out
     assert ["a", "██", "2", "█", "1"] in lines
     assert ["b", "0", "█", "1"] in lines
-    assert ended.verdict == "2 pods go: the best choice leaves no pods too many, the controller's 1."
+    assert ended.verdict == "2 pods go: the best choice leaves no pods too many, the controller's leaves 1."
+
+
+def test_skews_of_several_constraints_are_called_a_sum(planner: Planner, tmp_path: Path) -> None:
+    """`leaves skew 2` stood above constraints none of which has it: all skews were added up."""
+    pods = {"one": "a1", "two": "a2", "three": "b1", "four": "b1"}
+    path = deployed(tmp_path / "loose.json", pods, spread=[spread(skew=3), spread(HOST, skew=3)])
+    told = planner("scale-down", "-f", path, "deployment/web=2").verdict
+    assert told == "2 pods go: the best choice leaves skews of 1 in all, the controller's leaves 3."
 
 
 def test_json_is_the_document(planner: Planner, lopsided: str) -> None:

@@ -194,6 +194,15 @@ def test_annotations_protect(key: str, value: str) -> None:
     assert why_not(cluster(node("n1"), running).pods[0]) == "an annotation asks not to evict it"
 
 
+def test_an_annotation_gives_local_storage_up() -> None:
+    """Its owner says that the data may be lost; nothing else of a pod is overruled by that."""
+    safe = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+    scratch = BOUND_TO_STAY["it has local storage"]
+    given_up = {**scratch, "metadata": {**scratch["metadata"], "annotations": safe}}
+    assert why_not(cluster(node("n1"), given_up).pods[0]) is None
+    assert why_not(cluster(node("n1"), pod("p", on="n1", annotations=safe)).pods[0]) is not None
+
+
 def test_a_full_node_may_keep_what_it_has() -> None:
     """What went wrong before: a node with more on it than it has seemed to need evictions."""
     running = [pod(f"w{n}", on="n1", cpu="3", owner=OWNER) for n in range(2)]

@@ -80,13 +80,15 @@ def _repair(repair: RepairComparison) -> VerdictBlock:
     moves = f"{counted(best.evictions, 'move').capitalize()}"
     waves = f" in {counted(best.rounds, 'wave')}" if best.rounds else ""
     sentence = f"{moves}{waves} where Descheduler evicts {evicted}"
-    left_over = max(run.hard_excess for run in runs)
-    if left_over > best.hard_excess:
-        sentence += f" and leaves up to {left_over} too many"
+    left_over, pending = (max(getattr(run, field) for run in runs) for field in ("hard_excess", "pending"))
+    left = [f"{left_over} too many"] if left_over > best.hard_excess else []
+    left += [f"{counted(pending, 'pod')} without a node"] if pending > best.pending else []
+    if left:
+        sentence += f" and leaves up to {' and '.join(left)}"
     restless = sum(run.ending != "AtRest" for run in runs)
     if restless:
         sentence += f", and comes to no rest in {restless} of {counted(len(runs), 'run')}"
     if best.hard_excess:
-        left = counted(best.hard_excess, "pod")
-        sentence += f"; {left} too many {'even after them' if best.evictions else 'as now'}"
+        ours = counted(best.hard_excess, "pod")
+        sentence += f"; {ours} too many {'even after them' if best.evictions else 'as now'}"
     return VerdictBlock(f"{sentence}.", "bad" if best.hard_excess else "good")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 
 from cli.output.blocks import Block, Section, Sentence, Table, Verbatim, VerdictBlock, rows_of, section
@@ -48,7 +49,7 @@ def _items(document: ExplanationList | Explanation) -> tuple[Explanation, ...]:
 
 
 def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock:
-    """`5 pods stay pending, for 2 of 3 reasons a change helps.`"""
+    """`5 pods are pending in 3 groups of like pods; a change that helps was found for 2 of the groups.`"""
     if not items:
         if contradicted:
             return VerdictBlock(
@@ -56,11 +57,10 @@ def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock
             )
         return VerdictBlock("No pod stays pending.", "good")
     pods = sum(1 + len(item.alike) for item in items)
-    helped = sum(bool(item.fixes) for item in items)
+    helped = sum(bool(item.fixes) for item in items) or "none"
+    alike, of = (f" in {len(items)} groups of like pods", "the groups") if pods > len(items) else ("", "them")
     return VerdictBlock(
-        f"{counted(pods, 'pod')} pending, of {counted(len(items), 'kind')}; "
-        f"for {helped or 'none'} of the {len(items)} a change was found that helps.",
-        "bad",
+        f"{pods} pods are pending{alike}; a change that helps was found for {helped} of {of}.", "bad"
     )
 
 
@@ -76,21 +76,33 @@ def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
 def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]:
     more = f" and {len(item.alike)} more like it stay" if item.alike else " stays"
     yield section(title, VerdictBlock(f"{item.pod}{more} pending:", "bad"), told(item.message))
-    yield section(f"What refuses {item.pod}", _nodes(item, page))
+    yield section(f"What refuses {item.pod}", _nodes(item, page), *_volumes(item))
     yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
     yield section(f"What helps {item.pod}", *fixes(item, page))
 
 
 def _nodes(item: Explanation, page: Page) -> Table:
+    plugins = Counter(group.plugin for group in item.nodes)
     rows = [
         [
             group.plugin or "NodeAffinity",
             str(group.count),
-            _some(group.nodes, page) + (f"; in the way: {_some(group.pods, page)}" if group.pods else ""),
+            _some(group.nodes, page)
+            + (f"; {', '.join(group.reasons)}" if plugins[group.plugin] > 1 else "")
+            + (f"; in the way: {_some(group.pods, page)}" if group.pods else ""),
         ]
         for group in item.nodes
     ]
     return Table(("REFUSED BY", "NODES", "WHICH"), rows_of(rows), noun="plugin")
+
+
+def _volumes(item: Explanation) -> Iterator[Sentence]:
+    """Where the volumes are that some node does not reach."""
+    for place in item.volumes:
+        there = "there is one" if place.nodes == 1 else f"there are {place.nodes}"
+        told = there if place.nodes else "there is none"
+        sentence = f"claim {place.claim}: its volume needs a node with {place.where}; {told}"
+        yield Sentence(sentence, indent=2)
 
 
 def _some(names: tuple[str, ...], page: Page) -> str:
@@ -150,7 +162,13 @@ def fixes(item: Explanation, page: Page) -> Iterator[Block]:
             yield from fix_blocks(number, fix, page, pods)
             yield Sentence(fix.risk, indent=6)
     elif item.risky:
-        yield Sentence(f"{counted(len(item.risky), 'change')} less safe to apply, too: -v shows them.")
+        yield Sentence(_less_safe(len(item.risky)))
+
+
+def _less_safe(number: int) -> str:
+    if number == 1:
+        return "1 more change helps but is less safe to apply: -v shows it."
+    return f"{number} more changes help but are less safe to apply: -v shows them."
 
 
 def fix_blocks(number: int, fix: Fix, page: Page, pods: int = 1, effect: str = "") -> Iterator[Block]:

@@ -96,7 +96,10 @@ def _compared(document: ScaleDown) -> str:
         ("{} too many for ScheduleAnyway", ours.soft_excess, theirs.soft_excess),
     ):
         if mine != other:
-            return f"the best choice leaves {wording.format(counted(mine, 'pod'))}, the controller's {other}"
+            pods = wording.format(counted(mine, "pod"))
+            return f"the best choice leaves {pods}, the controller's leaves {other}"
     if ours.skew != theirs.skew:
-        return f"the best choice leaves skew {ours.skew}, the controller's {theirs.skew}"
+        several = len(ours.constraints) > 1
+        skew = f"skews of {ours.skew} in all" if several else f"skew {ours.skew}"
+        return f"the best choice leaves {skew}, the controller's leaves {theirs.skew}"
     return "the best choice is as well spread as the controller's"

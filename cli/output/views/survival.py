@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
@@ -91,7 +92,7 @@ def _largest_first(found: _Alike, most: int | None) -> _Alike:
 
 def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     """The pods that wait while the nodes of a lost domain are there; below it what the scheduler says."""
-    found = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
+    found = _alike((loss.domain, left) for loss in survey.domains for left in _waiting_longer(loss, page))
     most = page.most(found)
     waiting = _largest_first(found, most)
     rows: list[list[Words]] = [
@@ -117,6 +118,22 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
         yield from _left(f"With {_either(of)} unreachable", left, once=len(of) == 1)
 
 
+def _waiting_longer(loss: DomainLoss, page: Page) -> Iterator[LostPending]:
+    """The pods that wait meanwhile, without workloads of which as many wait once the nodes are gone."""
+    after, meanwhile = (_by_workload(pods) for pods in (loss.pending, loss.meanwhile))
+    for left in loss.meanwhile:
+        workload = left.namespace, left.workload
+        if page.everything or meanwhile[workload] > after[workload]:
+            yield left
+
+
+def _by_workload(pending: Iterable[LostPending]) -> Counter[tuple[str, str]]:
+    found: Counter[tuple[str, str]] = Counter()
+    for left in pending:
+        found[left.namespace, left.workload] += left.pods
+    return found
+
+
 def _alike(found: Iterable[tuple[str, LostPending]]) -> _Alike:
     """Pods that wait for one reason and are helped by one change, each with all domains that may be lost."""
     groups: dict[tuple[str, ...], tuple[list[str], LostPending]] = {}
@@ -131,20 +148,32 @@ def _together(found: Iterable[tuple[str, LostPending]]) -> Iterator[tuple[str, L
     sums: dict[tuple[str, ...], LostPending] = {}
     for domain, left in found:
         key = domain, left.namespace, left.workload, left.message, _way_out(left, once=False)
-        pods = left.pods + (sums[key].pods if key in sums else 0)
-        sums[key] = sums.get(key, left).model_copy(update={"pods": pods})
+        known = sums.get(key)
+        sums[key] = left if known is None else _sum(known, left)
     return ((key[0], left) for key, left in sums.items())
 
 
+def _sum(one: LostPending, other: LostPending) -> LostPending:
+    """The pods of both, and how many of them the change helps."""
+    fix = one.fix
+    if fix is not None and other.fix is not None:
+        fix = fix.model_copy(update={"places": fix.places + other.fix.places})
+    return one.model_copy(update={"pods": one.pods + other.pods, "fix": fix})
+
+
 def _way_out(left: LostPending, *, once: bool) -> str:
-    """The change that helps, with the node where it leads to where that is one."""
+    """The change that helps, with the node where it leads to where that is one, and how many pods it helps.
+
+    That is left out where it helps all of them.
+    """
     if left.message == NOT_ENDED:
         return "the nodes are deleted"
     if left.fix is None:
         return "none known" if left.sought else "not looked for"
     changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
     where = f" -> {left.fix.node}" if once else ""
-    return f"{changes}{where}{consequences(left.fix)}"
+    helped = f", {left.fix.places} of the {left.pods} pods" if left.fix.places < left.pods else ""
+    return f"{changes}{where}{helped}{consequences(left.fix)}"
 
 
 def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
@@ -152,9 +181,8 @@ def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
     yield Sentence(f"{when}, {pods} {'stays' if left.pods == 1 else 'stay'} pending:")
     yield told(left.message)
     helps = _way_out(left, once=once)
-    example = f" {left.example}" if once else ""
     none = "no change is known that helps" if left.sought else "no change was looked for"
-    yield Sentence(none if left.fix is None else f"What helps{example}: {helps}", indent=2)
+    yield Sentence(none if left.fix is None else f"What helps: {helps}", indent=2)
 
 
 def _verdict(document: Survival) -> VerdictBlock:
@@ -164,7 +192,7 @@ def _verdict(document: Survival) -> VerdictBlock:
     if not lost:
         when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
         return VerdictBlock(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
-    which = f"{len(lost)} of {domains} of {key}: {some(lost, _MOST_NAMES)}"
+    which = f"{_either(lost)} ({len(lost)} of {domains} of {key})"
     return VerdictBlock(f"Not every workload survives the loss of {which}.", "bad")
 
 

@@ -20,13 +20,14 @@ from planner.state.state import State
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Pods too many by constraint, and workloads that lack pods although nothing of them is changed.
+    """Pods too many by constraint, workloads that lack pods although they do not change, and all applied.
 
     A new template changes whatever a constraint has but its topology key.
     """
 
     surplus: Mapping[WorkloadConstraint, int]
     unfinished: frozenset[tuple[str, str]]
+    applied: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(cls, cluster: Cluster, manifests: Snapshot, prepared: Prepared) -> Before:
@@ -39,6 +40,7 @@ class Before:
                 for owner, run in zip(prepared.workloads, begun.runs, strict=True)
                 if f"{owner.kind} {owner.key}" in same and not run.completes(begun.simulation)
             ),
+            frozenset(map(_name, prepared.workloads)),
         )
 
     def completes(self, draw: Ended, workloads: Sequence[Rolling]) -> bool:
@@ -57,14 +59,26 @@ class Before:
         """What was wrong before and stays so in some draw."""
         for namespace, workload in sorted(self.unfinished):
             yield f"{workload} of {namespace} lacked ready pods before, and its manifest changes nothing"
-        for whose, before in sorted(self.surplus.items()):
-            after = [summed(surpluses_of(counts))[whose] for counts in ends]
-            if 0 < max(after) <= before:
-                namespace, workload, key = whose
-                yield (
-                    f"{workload} of {namespace}: its DoNotSchedule constraint over {key} had "
-                    f"{counted(before, 'pod')} too many before, and no run ends with more"
-                )
+        stays = [whose for whose in sorted(self.surplus) if self._stays_broken(whose, ends)]
+        others = [whose for whose in stays if whose[:2] not in self.applied]
+        alone = [whose for whose in stays if whose not in others] if len(others) > 1 else stays
+        for whose in alone:
+            namespace, workload, key = whose
+            yield (
+                f"{workload} of {namespace}: its DoNotSchedule constraint over {key} had "
+                f"{counted(self.surplus[whose], 'pod')} too many before, and no run ends with more"
+            )
+        if len(others) > 1:
+            pods = sum(self.surplus[whose] for whose in others)
+            yield (
+                f"{len(others)} DoNotSchedule constraints of workloads that are not applied had "
+                f"{pods} pods too many before, and no run ends with more"
+            )
+
+    def _stays_broken(self, whose: WorkloadConstraint, ends: Sequence[Sequence[SpreadCounts]]) -> bool:
+        """Whether a constraint that was broken ends broken in some draw, and worse in none."""
+        after = [summed(surpluses_of(counts))[whose] for counts in ends]
+        return 0 < max(after) <= self.surplus[whose]
 
 
 def _name(owner: Rolling) -> tuple[str, str]:

@@ -53,6 +53,17 @@ def test_a_taint_that_keeps_all_other_pods_away_is_not_tolerated_lightly(taint: 
     assert risks == {f"{taint.partition(':')[0].partition('=')[0]} {reason}"}
 
 
+def test_no_node_like_the_control_plane_is_ordered_lightly() -> None:
+    """A node like one of the control plane, without its taint, stood among the fixes."""
+    nodes = node("cp-0", taints=["node-role.kubernetes.io/control-plane:NoSchedule"]), node("w", cpu="2")
+    found = only(*nodes, pod("new", cpu="3"))
+    assert [text for text in summaries(found) if text.startswith("one more node like")] == [
+        "one more node like w, with 3 cpu",
+        "one more node like cp-0, without taint node-role.kubernetes.io/control-plane",
+    ]
+    assert [fix.node for fix in found.fixes if fix.changes[0].action == "AddNode"] == ["w-2"]
+
+
 def test_a_pod_that_asks_for_devices_by_limits_alone_may_tolerate_their_taint() -> None:
     """Devices are mostly asked for by limits alone; it was said that such a pod does not ask for one."""
     nodes = node("g", room={"nvidia.com/gpu": "1"}, taints=["nvidia.com/gpu:NoSchedule"]), node("b")

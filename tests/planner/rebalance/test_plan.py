@@ -150,6 +150,16 @@ def test_annotations_protect(annotation: dict[str, str]) -> None:
     assert rebalance(cluster(*zones("a", "b"), *pods)).steps == ()
 
 
+@pytest.mark.parametrize("value", ["true", "false", "yes"])
+def test_scratch_data_that_may_be_lost_holds_no_pod(value: str) -> None:
+    """Pods with `safe-to-evict: "true"` are evicted by cluster-autoscaler, and were left alone here."""
+    pods = [web(f"w{n}", "n0") for n in range(3)]
+    for item in pods:
+        item["spec"]["volumes"] = [{"name": "scratch", "emptyDir": {}}]
+        item["metadata"]["annotations"] = {"cluster-autoscaler.kubernetes.io/safe-to-evict": value}
+    assert bool(rebalance(cluster(*zones("a", "b"), *pods)).steps) is (value == "true")
+
+
 def test_local_storage_is_looked_for_pod_by_pod() -> None:
     """What went wrong: the first pod of a template spoke for all, and volumes do not tell templates apart."""
     pods = [web(f"w{n}", "n0") for n in range(3)]

@@ -240,6 +240,25 @@ def test_what_was_broken_before_is_a_note() -> None:
     assert [note for note in found.notes if "had 2 pods too many before" in note]
 
 
+def test_what_was_broken_before_elsewhere_is_one_note() -> None:
+    """After the outage of a zone every workload was a note of three lines, whichever one was applied."""
+    free: dict[str, Any] = {"constraints": [], **ONE_MORE}
+    objects = [*running(web(2, **free), ["a1", "b1"], *zones("ab"))]
+    for name in "db", "mq":
+        owner = f"StatefulSet/{name}"
+        objects += [
+            pod(f"{name}-{n}", on="a1", app=name, namespace="shop", owner=owner, spread=[spread(app=name)])
+            for n in range(3)
+        ]
+    (note,) = (
+        note for note in applied(objects, web(2, cpu="200m", **free)).notes if "too many before" in note
+    )
+    assert note == (
+        "2 DoNotSchedule constraints of workloads that are not applied had 4 pods too many before, "
+        "and no run ends with more"
+    )
+
+
 def test_what_becomes_worse_is_broken() -> None:
     """Pods too many before excuse as many at the end, and not one more."""
     objects = [*zones("ab"), *running(web(2), ["a1", "b1"])]
