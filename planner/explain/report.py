@@ -34,7 +34,7 @@ def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: 
     pods = case.problem.pods
     return Explanation(
         pod=pods[case.pod].key,
-        workload=owners.workload_of(pods[case.pod], case.template),
+        workload=owners.of(pods[case.pod]),
         alike=tuple(pods[other].key for other in alike),
         message=case.static.messages[case.pod],
         nodes=tuple(_blocked(case)),
@@ -187,7 +187,7 @@ def _in_manifest(
 ) -> FixChange:
     namespace, owner = case.template.namespace, case.template.owner
     of_others = owner is not None and is_of_others(owner.api_version)
-    workload = owners.workload_of(case.problem.pods[case.pod], case.template)
+    workload = owners.of(case.problem.pods[case.pod])
     return FixChange(
         action=change.action,
         target=workload,

@@ -166,7 +166,7 @@ def steps(
             yield MoveStep(
                 wave=number,
                 pod=problem.pods[move.pod].key,
-                workload=owners.workload(problem.template(move.pod)),
+                workload=owners.of(problem.pods[move.pod]),
                 owner=_owner(problem.pods[move.pod]),
                 source=names[move.source],
                 node=names[move.target],

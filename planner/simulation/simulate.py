@@ -98,7 +98,7 @@ def _decision(problem: Problem, owners: spread_counts.Owners, decision: Scheduli
     names = problem.nodes.names
     return plan.Decision(
         pod=problem.pods[decision.pod].key,
-        workload=owners.workload(problem.template(decision.pod)),
+        workload=owners.of(problem.template(decision.pod).pod),
         node=None if decision.node is None else names[decision.node],
         message=decision.message,
         nominated_node=None if decision.nominated is None else names[decision.nominated],

@@ -155,9 +155,9 @@ def _workloads(
     reasons: dict[Workload, str] = {}
     replicas: Counter[Workload] = Counter()
     lost: Counter[Workload] = Counter()
-    for number, pod in enumerate(problem.pods):
+    for pod in problem.pods:
         if pod.node_name and is_replica(pod):
-            workload = (pod.namespace, owners.workload_of(pod, problem.template(number)))
+            workload = (pod.namespace, owners.of(pod))
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
             job = before.jobs.job_of(pod) if failing else None
@@ -181,7 +181,7 @@ def _workloads(
 
 def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
     found = static.problem.pods[pod]
-    return found.namespace, owners.workload_of(found, static.problem.template(pod))
+    return found.namespace, owners.of(found)
 
 
 def _pending(
