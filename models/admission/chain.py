@@ -192,12 +192,10 @@ class Admission:
         if not (limits or selector or tolerated or spec.runtime_class_name or spec.overhead):
             return spec, ""
         update: dict[str, object] = {
-            "containers": defaulted(spec.containers, limits),
-            "init_containers": defaulted(spec.init_containers, limits),
             "node_selector": {**spec.node_selector, **selector},
             "tolerations": spec.tolerations + tuple(one for one in tolerated if one not in spec.tolerations),
         }
-        return self._with_runtime(spec.model_copy(update=update))
+        return self._with_runtime(defaulted(spec, limits).model_copy(update=update))
 
     def unknowns(self) -> Iterator[str]:
         """A note about what admission would have looked at and may not be listed."""

@@ -61,19 +61,14 @@ def made_again(pod: Pod, template: PodSpec) -> PodSpec:
 
 def with_requests_of(template: PodSpec, old: PodSpec) -> PodSpec:
     """The spec with the resources that its containers have in a template; others keep theirs."""
-    known = {item.name: item for item in (*template.init_containers, *template.containers)}
+    known = {item.name: item for item in template.all_containers}
 
     def sized(container: Container) -> Container:
         found = known.get(container.name, container).resources
         defaulted = found.model_copy(update={"requests": found.defaulted})
         return container.model_copy(update={"resources": defaulted})
 
-    update: dict[str, object] = {
-        "containers": tuple(map(sized, old.containers)),
-        "init_containers": tuple(map(sized, old.init_containers)),
-        "resources": template.resources,
-    }
-    return old.model_copy(update=update)
+    return old.with_containers(sized).model_copy(update={"resources": template.resources})
 
 
 def another(pod: Pod, name: str) -> Pod:

@@ -123,6 +123,11 @@ class PodSpec(KubeModel):
                 if host_port:
                     yield port.host_ip or "0.0.0.0", port.protocol, host_port
 
+    @property
+    def all_containers(self) -> tuple[Container, ...]:
+        """The containers, and the init containers after them."""
+        return self.containers + self.init_containers
+
     def with_containers(self, edit: Callable[[Container], Container]) -> Self:
         """The spec with every container, and every init container, edited."""
         fields = ("containers", "init_containers")

@@ -154,7 +154,7 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
                     for t in pod_terms.required
                 )
                 yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
-    resources = {name for c in (*spec.containers, *spec.init_containers) for name in c.resources.defaulted}
+    resources = {name for c in spec.all_containers for name in c.resources.defaulted}
     for name in sorted(resources):
         yield f"spec.containers[].resources.requests.{name}", "", partial(without_request, name=name)
 

@@ -43,10 +43,9 @@ def corrections(case: PendingCase) -> Iterator[ClusterChange]:
 def resource_corrections(case: PendingCase) -> Iterator[ClusterChange]:
     """Resources of which no node has any, and whose names look mistyped, corrected together."""
     spec = case.template.pod.spec
-    containers = (*spec.containers, *spec.init_containers)
     known = {name for node in case.problem.nodes.nodes for name in node.status.allocatable}
     # Of devices most manifests have limits alone, which are the requests, too.
-    asked = dict.fromkeys(name for item in containers for name in item.resources.defaulted)
+    asked = dict.fromkeys(name for item in spec.all_containers for name in item.resources.defaulted)
     found = {name: meant for name in asked if name not in known and (meant := likely_key(name, known))}
     if found:
         words = [f"{meant}? No node has {name}" for name, meant in found.items()]

@@ -182,7 +182,7 @@ def _has_ports_merged(spec: PodSpec) -> bool:
     """Whether a container has one port under two protocols, which a patch could not tell apart."""
     return any(
         len({port.container_port for port in container.ports}) < len(container.ports)
-        for container in (*spec.containers, *spec.init_containers)
+        for container in spec.all_containers
     )
 
 

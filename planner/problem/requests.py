@@ -155,8 +155,7 @@ def _in_resize(pod: Pod) -> list[tuple[Container, ContainerStatus]]:
     if not statuses:
         return []
     found = {status.name: status for status in statuses}
-    containers = (*pod.spec.init_containers, *pod.spec.containers)
-    pairs = ((container, found[container.name]) for container in containers if container.name in found)
+    pairs = ((one, found[one.name]) for one in pod.spec.all_containers if one.name in found)
     return [pair for pair in pairs if _differs(*pair)]
 
 
