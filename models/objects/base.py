@@ -225,3 +225,8 @@ class NamespacedObject(KubeObject):
     def key(self) -> str:
         """What names the object among its kind: `namespace/name`."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def full_name(self) -> str:
+        """What names the object among all others, as commands take it: `Kind/name.namespace`."""
+        return f"{self.kind}/{self.metadata.name}.{self.metadata.namespace}"

@@ -8,17 +8,17 @@ from models import Cluster
 from models.controllers.reconcile import workloads_of
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.workload import Workload
+from planner.eviction.expected_pods import Scaled
 
 
-def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, str, int]]:
-    """The autoscalers whose workload is in the cluster, the workload as commands take it, and the maximum.
+def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Scaled, int]]:
+    """The autoscalers whose workload is in the cluster, the workload, and the maximum.
 
     Not those of a workload whose replicas another one sets.
     """
     for scaler, workload, above in _scaled(cluster):
         if scaler.spec.max_replicas is not None and above is None:
-            name = f"{workload.kind}/{workload.name}.{workload.namespace}"
-            yield scaler, name, scaler.spec.max_replicas
+            yield scaler, workload, scaler.spec.max_replicas
 
 
 def ineffective(cluster: Cluster) -> Iterator[str]:
@@ -29,10 +29,10 @@ def ineffective(cluster: Cluster) -> Iterator[str]:
             yield f"HorizontalPodAutoscaler {scaler.key} is left out: {above.kind} {above.key} sets the {of}"
 
 
-def _scaled(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Workload, Workload | None]]:
+def _scaled(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Scaled, Workload | None]]:
     """The autoscalers whose workload is in the cluster, the workload, and the one that it belongs to."""
     owners = workloads_of(cluster)
-    several: list[Workload] = [*cluster.deployments, *cluster.replica_sets, *cluster.stateful_sets]
+    several: list[Scaled] = [*cluster.deployments, *cluster.replica_sets, *cluster.stateful_sets]
     several += cluster.replication_controllers
     known = {(item.namespace, item.kind, item.name): item for item in several}
     for scaler in cluster.horizontal_pod_autoscalers:
