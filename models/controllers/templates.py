@@ -51,10 +51,9 @@ def made_again(pod: Pod, template: PodSpec) -> PodSpec:
     the requests of a pod that was resized in place, before admission adds to them.
     """
     old = with_requests_of(template, pod.spec) if pod.may_be_resized(template) else pod.spec
-    affinity, wanted = old.affinity, template.affinity
-    on_nodes = None if wanted is None else wanted.node_affinity
-    if on_nodes != (None if affinity is None else affinity.node_affinity):
-        affinity = (affinity or Affinity()).model_copy(update={"node_affinity": on_nodes})
+    affinity = old.affinity
+    if old.node_affinity != template.node_affinity:
+        affinity = (affinity or Affinity()).model_copy(update={"node_affinity": template.node_affinity})
     gates = template.scheduling_gates
     return old.model_copy(update={"node_name": None, "scheduling_gates": gates, "affinity": affinity})
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from models.objects.affinity import Affinity, Toleration, TopologySpreadConstraint
+from models.objects.affinity import Affinity, NodeAffinity, Toleration, TopologySpreadConstraint
 from models.objects.annotations import DELETION_COST, MIRROR
 from models.objects.base import (
     LEAST_INT32,
@@ -24,6 +24,7 @@ from models.objects.base import (
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.quantity import ResourceList
 from models.objects.security import SaidPodSecurityContext
+from models.objects.selectors import NodeSelector
 from models.objects.strings import StringMap
 from models.objects.volumes import Volume
 
@@ -113,6 +114,16 @@ class PodSpec(KubeModel):
     def account(self) -> str:
         """The ServiceAccount's name, which has an old field, too."""
         return self.service_account_name or self.service_account
+
+    @property
+    def node_affinity(self) -> NodeAffinity | None:
+        """Which nodes it needs, and which it likes, where it says so."""
+        return None if self.affinity is None else self.affinity.node_affinity
+
+    @property
+    def required_nodes(self) -> NodeSelector | None:
+        """What its node affinity requires of nodes, if anything."""
+        return None if self.node_affinity is None else self.node_affinity.required
 
     def host_ports(self) -> Iterator[tuple[str, str, int]]:
         """(host IP, protocol, port) of every port on the host, as the API server defaults them."""

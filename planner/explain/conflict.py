@@ -142,18 +142,16 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
             yield "spec.topologySpreadConstraints", value, partial(_unspread, key=constraint.topology_key)
     for key, wanted in spec.node_selector.items():
         yield "spec.nodeSelector", f"{key}={wanted}", partial(without_keys, keys=(key,))
-    affinity = spec.affinity
-    if affinity is not None:
-        if affinity.node_affinity is not None and affinity.node_affinity.required is not None:
-            yield "spec.affinity.nodeAffinity", "required", partial(_unbound, name="node_affinity")
-        for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
-            pod_terms: PodAffinity | None = getattr(affinity, name)
-            if pod_terms is not None and pod_terms.required:
-                value = "; ".join(
-                    f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
-                    for t in pod_terms.required
-                )
-                yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
+    if spec.required_nodes is not None:
+        yield "spec.affinity.nodeAffinity", "required", partial(_unbound, name="node_affinity")
+    for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
+        side: PodAffinity | None = getattr(spec.affinity, name, None)
+        if side is not None and side.required:
+            value = "; ".join(
+                f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
+                for t in side.required
+            )
+            yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
     resources = {name for c in spec.all_containers for name in c.resources.defaulted}
     for name in sorted(resources):
         yield f"spec.containers[].resources.requests.{name}", "", partial(without_request, name=name)

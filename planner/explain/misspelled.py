@@ -9,7 +9,7 @@ from functools import partial
 
 from models.objects.containers import Container
 from models.objects.pod import PodSpec
-from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from models.objects.selectors import NodeSelector, NodeSelectorRequirement
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost, with_required
 from planner.explain.node_risks import PLATFORMS, required_labels
@@ -90,19 +90,14 @@ def likely_key(key: str, known: set[str]) -> str:
     return f"{prefix}/{meant}" if meant else likely(key, {k for k in known if k.endswith(f"/{name}")})
 
 
-def _terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:
-    wanted = spec.affinity.node_affinity if spec.affinity else None
-    return wanted.required.node_selector_terms if wanted and wanted.required else ()
-
-
 def _corrected(spec: PodSpec, found: Corrections) -> PodSpec:
     selector = {key: found.get((key, value), value) for key, value in spec.node_selector.items()}
     spec = spec.model_copy(update={"node_selector": selector})
-    if not _terms(spec):
+    if spec.required_nodes is None:
         return spec
     terms = tuple(
         term.model_copy(update={"match_expressions": tuple(_meant(i, found) for i in term.match_expressions)})
-        for term in _terms(spec)
+        for term in spec.required_nodes.node_selector_terms
     )
     return with_required(spec, "node_affinity", NodeSelector(node_selector_terms=terms))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from models.objects.affinity import NodeAffinity, Taint, Toleration
+from models.objects.affinity import Taint, Toleration
 from models.objects.pod import Pod
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Mask, NodeAxis
@@ -20,17 +20,9 @@ if TYPE_CHECKING:
 _REPELLING = ("NoSchedule", "NoExecute")
 
 
-def affinity_of(pod: Pod) -> NodeAffinity | None:
-    """The node affinity of a pod, if it has one."""
-    affinity = pod.spec.affinity
-    return None if affinity is None else affinity.node_affinity
-
-
 def affinity_part(pod: Pod) -> Hashable:
     """What of a pod decides which nodes it may run on."""
-    affinity = affinity_of(pod)
-    selector = tuple(sorted(pod.spec.node_selector.items()))
-    return selector, None if affinity is None else affinity.required
+    return tuple(sorted(pod.spec.node_selector.items())), pod.spec.required_nodes
 
 
 def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
@@ -54,11 +46,9 @@ class Eligibility:
         return self._by_affinity.get(template.eligibility, lambda: self._match(template))
 
     def _match(self, template: Template) -> Mask:
-        mask = self._nodes.with_labels(template.pod.spec.node_selector.items())
-        affinity = affinity_of(template.pod)
-        if affinity is not None and affinity.required is not None:
-            mask = mask & self._nodes.matching(affinity.required)
-        return mask
+        spec = template.pod.spec
+        mask = self._nodes.with_labels(spec.node_selector.items())
+        return mask if spec.required_nodes is None else mask & self._nodes.matching(spec.required_nodes)
 
     def by_taints(self, template: Template) -> Mask:
         """The nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
