@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from models.controllers.owners import is_live
 from models.controllers.stateful import REVISION_LABEL, revision_of
 from models.controllers.templates import free_names, new_pod, stand_in_hash, usable
-from models.objects.affinity import Affinity, NodeAffinity, Taint, Toleration
+from models.objects.affinity import Affinity, NodeAffinity, Toleration
 from models.objects.node import Node
 from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -66,11 +66,7 @@ def _should_run(spec: PodSpec, node: Node, effects: Sequence[str] = ("NoSchedule
     required = spec.required_nodes
     if required and not required.matches(node.metadata.labels, node.name):
         return False
-    return all(_tolerates(spec, taint) for taint in node.spec.taints if taint.effect in effects)
-
-
-def _tolerates(spec: PodSpec, taint: Taint) -> bool:
-    return any(item.tolerates(taint) for item in spec.tolerations)
+    return all(spec.tolerates(taint) for taint in node.spec.taints if taint.effect in effects)
 
 
 def _as_daemon(spec: PodSpec) -> PodSpec:

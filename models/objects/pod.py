@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from models.objects.affinity import Affinity, NodeAffinity, Toleration, TopologySpreadConstraint
+from models.objects.affinity import Affinity, NodeAffinity, Taint, Toleration, TopologySpreadConstraint
 from models.objects.annotations import DELETION_COST, MIRROR
 from models.objects.base import (
     LEAST_INT32,
@@ -114,6 +114,10 @@ class PodSpec(KubeModel):
     def account(self) -> str:
         """The ServiceAccount's name, which has an old field, too."""
         return self.service_account_name or self.service_account
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether one of its tolerations puts up with a taint."""
+        return any(item.tolerates(taint) for item in self.tolerations)
 
     @property
     def node_affinity(self) -> NodeAffinity | None:

@@ -19,9 +19,9 @@ from planner.explain import misspelled
 from planner.explain.blockers import Blocker, PendingCase, refusing
 from planner.explain.change import ClusterChange, Cost, with_required
 from planner.explain.node_risks import risk_of_taint, risk_without
+from planner.problem.eligibility import keeps_away
 from planner.problem.nodes import Mask
 
-_REPELLING = ("NoSchedule", "NoExecute")
 #: Labels that say what a node is; writing something else there would be false.
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
 
@@ -70,14 +70,8 @@ def _tainted(case: PendingCase) -> Mask:
 
 
 def _untolerated(case: PendingCase, taints: Iterable[Taint], *, cordon: bool) -> list[Taint]:
-    tolerations = case.template.pod.spec.tolerations
-    return [
-        taint
-        for taint in taints
-        if taint.effect in _REPELLING
-        and (cordon or taint.key != CORDON.key)
-        and not any(toleration.tolerates(taint) for toleration in tolerations)
-    ]
+    found = (taint for taint in taints if cordon or taint.key != CORDON.key)
+    return [taint for taint in found if keeps_away(taint, case.template.pod.spec)]
 
 
 def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
