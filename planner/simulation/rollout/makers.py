@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from models.controllers.daemons import goes_on_running, node_meant, pods_of_daemon_set
@@ -37,7 +37,6 @@ from planner.simulation.rollout.stateful_set import StatefulSetRun
 Rolling = Deployment | StatefulSet | DaemonSet | ReplicaSet | ReplicationController | Job
 Index = Mapping[str, int]
 
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: A place may be needed again before the pod that had it has ended.
 _TURNOVER = 2
 
@@ -162,7 +161,7 @@ def _as_number(uid: str) -> float:
 
 
 def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
-    sets = sorted(known.sets.of(item), key=lambda found: found.metadata.creation_timestamp or _LONG_AGO)
+    sets = sorted(known.sets.of(item), key=lambda found: found.metadata.created)
     alike = [found for found in sets if same_template(found.spec.template, item.spec.template)]
     new = newest_of(alike) or stand_in_replica_set(item)
     if new is None:
