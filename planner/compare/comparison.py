@@ -19,7 +19,7 @@ import numpy as np
 from models import Cluster
 from models.errors import InputError
 from planner.audit.summary import by_priority, summary
-from planner.audit.tie_runs import Progress, Runs
+from planner.audit.tie_runs import Runs
 from planner.batch.solve import solve_from
 from planner.compare.columns import ClusterFigures
 from planner.compare.differences import difference
@@ -34,7 +34,7 @@ from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
 from planner.eviction.replacements import RESIZED
 from planner.problem.problem import Problem
-from planner.proof.clock import Clock
+from planner.proof.clock import Clock, Progress
 from planner.proof.effort import DRAWS_SHARE
 from planner.rebalance.plan import rebalance
 from planner.scheduler.remarks import remarks

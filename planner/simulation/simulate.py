@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,14 +16,12 @@ from planner.documents.reasons import pending_by_reason
 from planner.documents.rollout import AppliedSimulation
 from planner.documents.words import counted
 from planner.problem.problem import Problem
+from planner.proof.clock import Progress
 from planner.scheduler.draws import sampled
 from planner.scheduler.remarks import remarks
 from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 from planner.simulation.rollout import rollout
 from planner.simulation.rollout.replaced import taken_apart
-
-#: Told how many pods are decided, of how many.
-Progress = Callable[[int, int], None]
 
 
 def simulate(
