@@ -123,11 +123,9 @@ def consolidate(
 
     `-o name` prints the nodes that go.
     """
-    from cli.commands.steps import Answer, cluster_asked
+    from cli.commands.steps import Answer, cluster_asked, searching
     from cli.input.prices import read_catalogue, read_prices, share
     from cli.output.consolidation_metrics import write_consolidation_metrics
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
     from cli.output.report.publish import publish
     from cli.output.views.scripts import consolidation as script
     from planner import consolidate as plan_nodes
@@ -136,7 +134,7 @@ def consolidate(
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes)
     by_type = None if prices is None else read_prices(prices)
     machines = None if catalogue is None else read_catalogue(catalogue)
-    with search("nodes that can go", stoppable=True), stop_event() as stop_requested:
+    with searching("nodes that can go") as (_, stop_requested):
         plan = plan_nodes(
             cluster,
             prices=by_type,
