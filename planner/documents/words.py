@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def counted(number: int, noun: str) -> str:
     """`1 pod`, `2 pods`."""
@@ -11,6 +13,12 @@ def counted(number: int, noun: str) -> str:
 def are(number: int) -> str:
     """`is` of one, else `are`."""
     return "is" if number == 1 else "are"
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """A few names, and that there are more of them."""
+    found = list(names)
+    return ", ".join(found[:most]) + (", ..." if len(found) > most else "")
 
 
 def priced(cost: float) -> str:

@@ -17,6 +17,7 @@ from planner.constraints.node_ports import NodePorts
 from planner.constraints.pod_topology_spread import Rule
 from planner.documents.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
 from planner.documents.explanation import Fix as FixDocument
+from planner.documents.words import listed
 from planner.explain import patches
 from planner.explain.blockers import PendingCase
 from planner.explain.change import Candidate, ClusterChange
@@ -26,7 +27,6 @@ from planner.explain.spread_rules import rules_of
 from planner.problem.nodes import Mask
 
 _MOST_PODS = 10
-_MOST_NAMED = 3
 
 
 def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
@@ -105,8 +105,7 @@ def _minimum_from(case: PendingCase, rule: Rule, counts: dict[str, int]) -> str:
         return f"minDomains {rule.constraint.min_domains or 1}: there {are} only {there}"
     lowest = sorted(value for value, pods in counts.items() if pods == rule.minimum())
     if len(lowest) > 1:
-        shown = ", ".join(lowest[:_MOST_NAMED]) + (", ..." if len(lowest) > _MOST_NAMED else "")
-        return f"the fewest pods, in {len(lowest)} domains ({shown})"
+        return f"the fewest pods, in {len(lowest)} domains ({listed(lowest)})"
     return f"{lowest[0]}, {_state_of(case, rule, lowest[0])}"
 
 

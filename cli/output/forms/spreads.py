@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cli.output.blocks import Cell, SpreadRow, Table, Tone, Words
 from cli.output.page import counted
 from cli.output.table import JOINT
+from planner.documents import words
 
 _WELL_KNOWN = {
     "topology.kubernetes.io/zone": "zone",
@@ -97,7 +98,7 @@ def _of_surplus(row: SpreadRow, domains: Sequence[str]) -> str:
         return ""
     [(surplus, _)] = Counter(row.surplus[domain] for domain in full).most_common(1)
     where = "on each" if len(full) == len(domains) else f"on {len(full)}"
-    names = ", ".join(full[:_MOST_NAMES]) + (", ..." if len(full) > _MOST_NAMES else "")
+    names = words.listed(full, _MOST_NAMES)
     return (
         f" ({too_many(surplus)} {where}: {names})" if len(domains) > 1 else f" ({surplus} too many: {names})"
     )
