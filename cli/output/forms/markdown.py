@@ -163,7 +163,7 @@ def _constraint(row: SpreadRow, block: SpreadBlock) -> Iterator[str]:
 def _domains(row: SpreadRow, state: int, *, everything: bool) -> str:
     if not is_listed(row, everything=everything):
         return escaped(summed_up(row, state))
-    most = max((max(pods) for pods in row.domains.values()), default=0)
+    most = row.most
     is_last = state == len(row.skews) - 1
     parts = []
     for domain, pods in row.domains.items():

@@ -170,8 +170,7 @@ def _play(drawn: Picture, told: Sequence[StepLabel]) -> dict[str, Any] | None:
             number = next(number for number, other in listed if other is row)
             place_of[number] = len(data), {domain: place for place, domain in enumerate(domains)}
             before = [row.domains.get(domain, (0, 0))[0] for domain in domains]
-            most = max(max(pods) for pods in row.domains.values())
-            data.append({"before": before, "most": most})
+            data.append({"before": before, "most": row.most})
             shown_rows.append(
                 {
                     "namespace": shown(row.namespace),

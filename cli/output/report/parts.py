@@ -181,7 +181,7 @@ def _heat(row: SpreadRow, states: Sequence[str], domains: Sequence[str]) -> Iter
     if not domains:
         yield from ((shown(summed_up(row, state)), "sum") for state in range(len(states)))
         return
-    most = max((max(pods) for pods in row.domains.values()), default=0)
+    most = row.most
     for state in range(len(states)):
         for domain in domains:
             pods = row.domains.get(domain)
