@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.documents.words import are, counted
+from models.words import are, counted
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock, Progress

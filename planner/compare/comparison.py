@@ -18,6 +18,7 @@ import numpy as np
 
 from models import Cluster
 from models.errors import InputError
+from models.words import counted
 from planner.audit.summary import by_priority, summary
 from planner.audit.tie_runs import Runs
 from planner.batch.solve import solve_from
@@ -29,7 +30,6 @@ from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
 from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
 from planner.documents.figures import Summary
 from planner.documents.plan import SearchDocument
-from planner.documents.words import counted
 from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
 from planner.eviction.replacements import RESIZED

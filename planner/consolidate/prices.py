@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 from models.errors import InputError
-from planner.documents.words import listed
+from models.words import listed
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
 

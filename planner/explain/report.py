@@ -11,13 +11,13 @@ from models.objects.custom_workload import is_of_others
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
+from models.words import listed
 from planner.audit.spread_counts import Owners, spelled
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.pod_topology_spread import Rule
 from planner.documents.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
 from planner.documents.explanation import Fix as FixDocument
-from planner.documents.words import listed
 from planner.explain import patches
 from planner.explain.blockers import PendingCase
 from planner.explain.change import Candidate, ClusterChange

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from models.objects.device import DeviceRequest, ResourceClaim
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
-from planner.documents.words import listed
+from models.words import listed
 
 #: What the API server reserves a claim for at most.
 MOST_RESERVATIONS = 256

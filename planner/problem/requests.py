@@ -15,7 +15,7 @@ from typing import NamedTuple
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.pod import ContainerStatus, Pod
 from models.objects.quantity import format_quantity, milli, parse_quantity, whole
-from planner.documents.words import counted
+from models.words import counted
 
 CPU = "cpu"
 MEMORY = "memory"

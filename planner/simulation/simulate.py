@@ -8,13 +8,13 @@ import numpy as np
 
 from models import Cluster
 from models.collector import old_left_alone
+from models.words import counted
 from planner.audit import spread_counts
 from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.findings import change_of
 from planner.documents import plan
 from planner.documents.reasons import pending_by_reason
 from planner.documents.rollout import AppliedSimulation
-from planner.documents.words import counted
 from planner.problem.problem import Problem
 from planner.proof.clock import Progress
 from planner.scheduler.draws import sampled

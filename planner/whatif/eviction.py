@@ -8,7 +8,7 @@ from dataclasses import replace
 from models import Cluster
 from models.controllers.reconcile import reconcile
 from models.objects.pod import Pod
-from planner.documents.words import counted, listed
+from models.words import counted, listed
 from planner.eviction.budgets import TWO, Budgets, PodsOfCluster
 
 

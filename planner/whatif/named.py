@@ -14,7 +14,7 @@ from models.objects.custom_workload import ARGO, KRUISE
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.workload import Workload
-from planner.documents.words import listed
+from models.words import listed
 
 _SHORT = {
     "clone": "CloneSet",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cli.output.blocks import Cell, SpreadRow, Table, Tone, Words
 from cli.output.page import counted
 from cli.output.table import JOINT
-from planner.documents import words
+from models import words
 
 _WELL_KNOWN = {
     "topology.kubernetes.io/zone": "zone",

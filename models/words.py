@@ -1,4 +1,4 @@
-"""Numbers in the sentences of documents."""
+"""Numbers and names in sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from collections.abc import Iterable
 
 def counted(number: int, noun: str) -> str:
     """`1 pod`, `2 pods`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {plural(number, noun)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`pod` of one, else `pods`."""
+    return noun if number == 1 else f"{noun}s"
 
 
 def are(number: int) -> str:
