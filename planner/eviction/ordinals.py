@@ -11,7 +11,7 @@ from collections import defaultdict
 from functools import cached_property
 
 from models import Cluster
-from models.controllers.owners import is_controlled_by, is_live
+from models.controllers.owners import is_controlled_by, is_healthy
 from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
@@ -69,7 +69,7 @@ class Ordinals:
             there, owner = self._pods[key], self._sets.get(key)
             is_set = owner is not None and _sets_replicas(owner)
             wanted = owner.spec.wanted_ordinals if owner and is_set else sorted(there)
-            missing = (n for n in wanted if n not in there or not _is_ready(there[n]))
+            missing = (n for n in wanted if n not in there or not is_healthy(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
 
@@ -99,8 +99,3 @@ def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:
     status, running = owner.status, pod.metadata.labels.get(REVISION_LABEL)
     following = status.current_revision if is_kept(owner, ordinal) else status.update_revision
     return bool(following and running) and following != running
-
-
-def _is_ready(pod: Pod) -> bool:
-    """Whether a pod runs, and nothing says that it is not ready."""
-    return bool(pod.node_name) and is_live(pod) and not (pod.is_starting or pod.is_unready)

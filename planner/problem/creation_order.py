@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 
 from models import Cluster
-from models.controllers.owners import is_live
+from models.controllers.owners import is_healthy
 from models.controllers.stateful import ordinal_of
 from models.objects.pod import Pod
 
@@ -34,7 +34,7 @@ def awaited(cluster: Cluster, pods: Mapping[int, Pod], new: Collection[int]) -> 
         return {}
     unready: dict[_Set | None, list[tuple[int, int]]] = {}
     for number, pod in pods.items():
-        if (owner := _owner(pod)) in ordered and not _is_ready(pod):
+        if (owner := _owner(pod)) in ordered and not is_healthy(pod):
             unready.setdefault(owner, []).append((_ordinal(pod), number))
     for several in unready.values():
         several.sort()
@@ -56,7 +56,3 @@ def _owner(pod: Pod) -> _Set | None:
     """The StatefulSet that made the pod."""
     owner = pod.metadata.controller
     return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None
-
-
-def _is_ready(pod: Pod) -> bool:
-    return bool(pod.node_name) and is_live(pod) and not (pod.is_starting or pod.is_unready)
