@@ -12,7 +12,7 @@ from functools import cached_property
 
 from models import Cluster
 from models.controllers.owners import is_controlled_by, is_healthy
-from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of
+from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of, set_key
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
 
@@ -33,7 +33,7 @@ class Ordinals:
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod of a StatefulSet is not recreated unchanged and at once; empty if it is."""
-        key, ordinal = _key(pod), ordinal_of(pod)
+        key, ordinal = set_key(pod), ordinal_of(pod)
         if key is None or ordinal is None:
             return ""
         found = self._set_of(pod)
@@ -53,13 +53,13 @@ class Ordinals:
 
     def is_ordered(self, pod: Pod) -> bool:
         """Whether the set has OrderedReady, the default: a pod is made only when lower ordinals are ready."""
-        if _key(pod) is None:
+        if set_key(pod) is None:
             return False
         found = self._set_of(pod)
         return found is None or found.spec.pod_management_policy == "OrderedReady"
 
     def _set_of(self, pod: Pod) -> StatefulSet | None:
-        key = _key(pod)
+        key = set_key(pod)
         found = None if key is None else self._sets.get(key)
         return found if found is not None and is_controlled_by(pod, found) else None
 
@@ -77,16 +77,10 @@ class Ordinals:
     def _pods(self) -> dict[_Key, dict[int, Pod]]:
         found: dict[_Key, dict[int, Pod]] = defaultdict(dict)
         for pod in self._cluster.pods:
-            key, ordinal = _key(pod), ordinal_of(pod)
+            key, ordinal = set_key(pod), ordinal_of(pod)
             if key is not None and ordinal is not None:
                 found[key][ordinal] = pod
         return found
-
-
-def _key(pod: Pod) -> _Key | None:
-    """The StatefulSet that the pod names as its controller."""
-    owner = pod.metadata.controller
-    return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None
 
 
 def _sets_replicas(owner: StatefulSet) -> bool:
