@@ -57,7 +57,6 @@ Pin = Annotated[
     bool,
     typer.Option("--pin", help="Replacements may be pinned to nodes where evictions alone are not enough."),
 ]
-Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 Metrics = Annotated[
     str | None,
     typer.Option(
@@ -86,7 +85,7 @@ def consolidate(
     max_moves: options.MaxMoves = None,
     max_unavailable: options.MaxUnavailable = 1,
     pin: Pin = False,
-    curve: Curve = False,
+    curve: options.Curve = False,
     time_limit: options.TimeLimit = 60.0,
     delete_nodes: DeleteNodes = False,
     output: options.ScriptFormat = None,
