@@ -8,7 +8,7 @@ stays: without it the other one may fail for a reason that is not there; then th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,11 +19,10 @@ from planner.audit.spread_counts import spelled
 from planner.batch.solve import solve_as_part
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
+from planner.explain.change import SpecEdit
 from planner.explain.node_rules import without_keys
 from planner.explain.smaller_requests import without_request
 from planner.proof.meter import Meter
-
-Edit = Callable[[PodSpec], PodSpec]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class _Field:
     pods: frozenset[str]
     field: str
     value: str
-    edit: Edit
+    edit: SpecEdit
 
 
 class _Question:
@@ -126,7 +125,7 @@ def _without(cluster: Cluster, field: _Field) -> Cluster:
 
 def _fields(pods: list[Pod]) -> Iterator[_Field]:
     """What the pods ask for, the same for pods that ask for the same."""
-    seen: dict[tuple[str, str], tuple[set[str], Edit]] = {}
+    seen: dict[tuple[str, str], tuple[set[str], SpecEdit]] = {}
     for pod in pods:
         for field, value, edit in _asked(pod):
             seen.setdefault((field, value), (set(), edit))[0].add(pod.key)
@@ -134,7 +133,7 @@ def _fields(pods: list[Pod]) -> Iterator[_Field]:
         yield _Field(frozenset(names), field, value, edit)
 
 
-def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
+def _asked(pod: Pod) -> Iterator[tuple[str, str, SpecEdit]]:
     spec = pod.spec
     for constraint in spec.topology_spread_constraints:
         if constraint.when_unsatisfiable == HARD:
