@@ -117,6 +117,11 @@ def by_weight(rows: Iterable[SpreadRow]) -> list[SpreadRow]:
     return sorted(rows, key=lambda row: (not row.is_broken, not row.hard, -sum(row.surplus.values())))
 
 
+def domains_of(rows: Iterable[SpreadRow]) -> list[str]:
+    """The domains of several constraints, each once."""
+    return list(dict.fromkeys(domain for row in rows for domain in row.domains))
+
+
 def by_key(rows: Iterable[SpreadRow]) -> Iterator[tuple[str, list[SpreadRow]]]:
     """The rows of every topology key together, in the order in which the keys first come."""
     groups: dict[str, list[SpreadRow]] = defaultdict(list)
@@ -134,7 +139,7 @@ def matrix(
     states: Sequence[str], rows: Sequence[SpreadRow], *, listed: bool = True, most: int | None = MOST_ROWS
 ) -> Table:
     """Workloads below each other, domains beside each other; many domains are summed up."""
-    domains = list(dict.fromkeys(domain for row in rows for domain in row.domains))
+    domains = domains_of(rows)
     told = listed and len(domains) <= MOST_COLUMNS and all(is_listed(row) for row in rows)
     when = ["WHEN"] if len({row.when for row in rows}) > 1 else []
     heads = (

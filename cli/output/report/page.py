@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.output.blocks import Section, VerdictBlock
-from cli.output.forms.spreads import by_key, is_listed, short_key
+from cli.output.forms.spreads import by_key, domains_of, is_listed, short_key
 from cli.output.page import counted
 from cli.output.report.embedded import embedded
 from cli.output.report.parts import HtmlSection, HtmlTable, Text, buckets, nodes_table, sections_of
@@ -165,7 +165,7 @@ def _play(drawn: Picture, told: Sequence[StepLabel]) -> dict[str, Any] | None:
     data: list[dict[str, Any]] = []
     place_of: dict[int, tuple[int, dict[str, int]]] = {}
     for key, of_key in by_key(row for _, row in listed):
-        domains = list(dict.fromkeys(domain for row in of_key for domain in row.domains))
+        domains = domains_of(of_key)
         shown_rows = []
         for row in of_key:
             number = next(number for number, other in listed if other is row)

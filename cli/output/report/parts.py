@@ -18,7 +18,7 @@ from cli.output.blocks import (
     text_of,
     tone_of,
 )
-from cli.output.forms.spreads import by_key, changes, is_listed, over, short_key, summed_up
+from cli.output.forms.spreads import by_key, changes, domains_of, is_listed, over, short_key, summed_up
 from cli.output.page import counted
 from cli.output.table import foldable
 from planner.documents.picture import Picture
@@ -139,7 +139,7 @@ def heat_maps(block: SpreadBlock) -> Iterator[HtmlTable]:
     """For every topology key a map of workloads and domains, the states side by side."""
     for key, rows in by_key(block.rows):
         listed = all(is_listed(row) for row in rows)
-        domains = list(dict.fromkeys(domain for row in rows for domain in row.domains))
+        domains = domains_of(rows)
         told = domains if listed and len(domains) <= _MOST_COLUMNS else []
         yield _heat_map(f"Pods by {short_key(key)}", block.states, rows, told)
 
