@@ -8,7 +8,7 @@ not bound yet counts as one volume of its class's provisioner.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,9 +91,6 @@ class NodeVolumeLimits(Filter):
             driver in self._limits and self._is_shared(self._users[driver, volume])
             for driver, volume in self._attached[template.index]
         )
-
-    def watches(self, template: Template) -> Collection[int]:
-        return ()
 
     def is_local(self, template: Template) -> bool:
         return True
