@@ -21,7 +21,8 @@ from models import Cluster
 from planner import rebalance
 from tests.planner.rebalance.lopsided import lopsided
 from tests.planner.rebalance.recorded_like import KINDS, recorded_like
-from tests.planner.rebalance.test_recordings import recorded, wrong_in
+from tests.planner.rebalance.test_recordings import wrong_in
+from tests.planner.recordings import recorded
 
 
 def _clusters(options: argparse.Namespace) -> Iterator[tuple[str, Cluster]]:

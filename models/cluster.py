@@ -13,6 +13,7 @@ from models.reading.assemble import assemble
 from models.reading.documents import ManifestDocument, place_in
 from models.reading.manifests import read_files, read_objects
 from models.snapshot import Snapshot
+from models.words import listed
 
 _MOST_LABELS = 5
 
@@ -68,8 +69,7 @@ def _labels_instead(key: str, known: Sequence[str]) -> str:
     alike = [label for label in known if label.endswith(f"/{key}")] or get_close_matches(key, known, n=1)
     if alike:
         return f" (did you mean {' or '.join(alike)}?)"
-    more = ", ..." if len(known) > _MOST_LABELS else ""
-    return f" (there are {', '.join(known[:_MOST_LABELS])}{more})" if known else ""
+    return f" (there are {listed(known, _MOST_LABELS)})" if known else ""
 
 
 def release(text: str) -> KubernetesVersion:

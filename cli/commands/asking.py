@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.input.clusters import ClusterSource
-from cli.input.holding import HOLDING
+from cli.input.holding import holding
 from cli.input.what_if import Changes
 from planner.fleet.tasks import WELL, Reply
 from planner.fleet.variations import Variation
@@ -28,12 +28,8 @@ class CommandLine:
         """Run it."""
         from cli.output.outcome import captured
 
-        token = HOLDING.set(self.content)
-        try:
-            with captured() as told:
-                code = self.run(self.words)
-        finally:
-            HOLDING.reset(token)
+        with holding(self.content), captured() as told:
+            code = self.run(self.words)
         if code in _ANSWERED:
             return Reply.of("\n".join(told.written), code)
         lines = [line.removeprefix("error: ") for line in told.said if not line.startswith("note: ")]
@@ -72,10 +68,7 @@ class ValuesIn:
         from cli.input.source import load
         from planner.fleet.variations import variations
 
-        token = HOLDING.set(self.content)
-        try:
+        with holding(self.content):
             cluster = changed(load(self.source.files, self.source.recursive, None, None), self.changes)
-        finally:
-            HOLDING.reset(token)
         found: Sequence[Variation] = [one.of(cluster) for one in variations(self.asked)]
         return Reply(WELL, json.dumps([(one.values, one.lost) for one in found]))

@@ -57,7 +57,6 @@ Pin = Annotated[
     bool,
     typer.Option("--pin", help="Replacements may be pinned to nodes where evictions alone are not enough."),
 ]
-Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 Metrics = Annotated[
     str | None,
     typer.Option(
@@ -87,7 +86,7 @@ def consolidate(
     max_moves: options.MaxMoves = None,
     max_unavailable: options.MaxUnavailable = 1,
     pin: Pin = False,
-    curve: Curve = False,
+    curve: options.Curve = False,
     time_limit: options.TimeLimit = 60.0,
     delete_nodes: DeleteNodes = False,
     output: options.ScriptFormat = None,
@@ -126,12 +125,10 @@ def consolidate(
 
     `-o name` prints the nodes that go.
     """
-    from cli.commands.steps import Answer, cluster_asked
+    from cli.commands.steps import Answer, cluster_asked, searching
     from cli.input.prices import read_catalogue, read_prices, share
     from cli.input.source import with_policy
     from cli.output.consolidation_metrics import write_consolidation_metrics
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
     from cli.output.report.publish import publish
     from cli.output.views.scripts import consolidation as script
     from planner import consolidate as plan_nodes
@@ -140,7 +137,7 @@ def consolidate(
     cluster = with_policy(cluster_asked(filename, recursive, context, kubeconfig, changes), policy)
     by_type = None if prices is None else read_prices(prices)
     machines = None if catalogue is None else read_catalogue(catalogue)
-    with search("nodes that can go", stoppable=True), stop_event() as stop_requested:
+    with searching("nodes that can go") as (_, stop_requested):
         plan = plan_nodes(
             cluster,
             prices=by_type,

@@ -43,7 +43,6 @@ Exclude = Annotated[
     ),
 ]
 Soft = Annotated[bool, typer.Option("--soft", help="Repair ScheduleAnyway constraints as well.")]
-Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 
 
 def rebalance(
@@ -60,7 +59,7 @@ def rebalance(
     may_cordon: MayCordon = False,
     waves: Waves = None,
     soft: Soft = False,
-    curve: Curve = False,
+    curve: options.Curve = False,
     time_limit: options.TimeLimit = 60.0,
     output: options.ScriptFormat = None,
     report: options.Report = None,

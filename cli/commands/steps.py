@@ -21,11 +21,12 @@ from cli.input.what_if import SERVER_DRY_RUN, Changes
 from cli.output.forms.pipelines import Places
 from cli.output.interrupt import stop_event
 from cli.output.outcome import Exit
-from cli.output.progress import Progress, search
+from cli.output.progress import search
 from cli.output.render import Page, show, show_lines, write_junit
 from cli.output.report.publish import publish
 from models import Cluster
 from planner.documents.plan import Document
+from planner.proof.clock import Progress
 
 _Document = TypeVar("_Document", bound=Document)
 #: The lines of a document's script, of the document, the cluster and the command that plans again.

@@ -57,8 +57,7 @@ def _placed(cluster: Cluster, name: str, value: str, namespace: str | None) -> s
 
 def qualified(cluster: Cluster, text: str, namespace: str | None) -> str:
     """`Deployment/web.shop` of whatever kubectl takes for it."""
-    found = workload_named(cluster, text, namespace)
-    return f"{found.kind}/{found.name}.{found.namespace}"
+    return workload_named(cluster, text, namespace).full_name
 
 
 def _add_nodes(cluster: Cluster, value: str) -> Cluster:
@@ -113,10 +112,6 @@ def scale_sequences(changes: Changes) -> tuple[dict[str, list[int]], Changes]:
     return found, [item for item in changes if not (item[0] == "scale" and "," in item[1])]
 
 
-def _kubernetes(cluster: Cluster, value: str) -> Cluster:
-    return cluster.as_of(value)
-
-
 def _scheduler_config(cluster: Cluster, file: str) -> Cluster:
     config = Cluster.load(file, partial=True).scheduler_config
     if config is None:
@@ -135,6 +130,6 @@ _CHANGE: Mapping[str, Callable[[Cluster, str], Cluster]] = {
     "add_nodes": _add_nodes,
     "scale": _scale,
     "delete_pod": delete_pod,
-    "kubernetes": _kubernetes,
+    "kubernetes": Cluster.as_of,
     "scheduler_config": _scheduler_config,
 }

@@ -86,6 +86,7 @@ MaxUnavailable = Annotated[
     int,
     typer.Option("--max-unavailable", metavar="N", min=1, help="Replicas of a workload that may be down."),
 ]
+Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders inside folders, too.")]
 Namespace = Annotated[
     str | None,

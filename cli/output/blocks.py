@@ -98,6 +98,11 @@ class SpreadRow:
         """Whether it can keep a pod from being placed."""
         return self.when == "DoNotSchedule"
 
+    @property
+    def most(self) -> int:
+        """The most pods of any domain in any state."""
+        return max((max(pods) for pods in self.domains.values()), default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class SpreadBlock:

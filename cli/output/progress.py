@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
 from cli.output.screen import width_of
 from cli.output.table import elided, harmless
 from models.reading.progress import READING_PROGRESS
-from planner.proof.clock import SEARCH_PROGRESS, SearchProgress, report_best
+from planner.proof.clock import SEARCH_PROGRESS, Progress, SearchProgress, report_best
 
-Progress = Callable[[int, int], None]
 _PATIENCE_SECONDS = 1.0
 _REDRAW_SECONDS = 0.25
 _GAP = " | "

@@ -168,6 +168,11 @@ def elided(text: str, width: int | None) -> str:
     return f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
 
 
+def foldable(text: str) -> str:
+    """The text for a reader that folds lines by itself."""
+    return harmless(text).replace(JOINT, " ")
+
+
 def harmless(text: str) -> str:
     """The text with the characters that control a terminal spelled out."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -23,7 +23,7 @@ class WorkloadNames:
     @cached_property
     def _names(self) -> dict[str, str]:
         problem, owners = Problem(self._cluster), Owners(self._cluster)
-        names = [owners.workload(template) for template in problem.templates]
+        names = [owners.of(template.pod) for template in problem.templates]
         return {
             pod.key: names[template]
             for pod, template in zip(problem.pods, problem.template_of.tolist(), strict=True)

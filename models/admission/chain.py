@@ -8,11 +8,9 @@ DefaultTolerationSeconds is done where pods are made.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 
 from models.admission.difference import difference
 from models.admission.evidence import (
-    LONG_AGO,
     Example,
     Mutation,
     Whose,
@@ -31,7 +29,7 @@ from models.admission.pods import Priorities, add_default_tolerations, merge_lab
 from models.admission.policies import checks_in_force, labels_of_namespace
 from models.admission.runtime import with_runtime
 from models.objects.admitted import AdmittedTemplate
-from models.objects.base import NamespacedObject
+from models.objects.base import LONG_AGO
 from models.objects.pod import Pod, PodCondition, PodSpec
 from models.objects.policy import LimitRangeItem, RuntimeClass
 from models.snapshot import Snapshot
@@ -64,7 +62,8 @@ class Admission:
             for one in checks_in_force(cluster)
             if one.kind.startswith("Mutating") and one.covers("", "pods", "CREATE")
         ]
-        self._newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
+        by_age = sorted(cluster.limit_ranges, key=lambda item: item.metadata.created)
+        self._newest = {item.namespace: item.metadata.created for item in by_age}
         known = examples(cluster)
         for whose, example in known.items():
             pod, template = example.pod, example.template
@@ -94,7 +93,7 @@ class Admission:
 
         A LimitRange that is edited keeps its creationTimestamp.
         """
-        if _time(pod) < self._newest.get(pod.namespace, LONG_AGO):
+        if pod.metadata.created < self._newest.get(pod.namespace, LONG_AGO):
             return True
         return any(out_of_bounds(pod.spec, self._limits.get(pod.namespace, ())))
 
@@ -117,7 +116,8 @@ class Admission:
         """Whether a mutating webhook or policy was asked about a pod when it was made."""
         namespace = labels_of_namespace(pod.namespace, cluster)
         return any(
-            one.since <= _time(pod) and one.reads(namespace, pod.metadata.labels) for one in self._changing
+            one.since <= pod.metadata.created and one.reads(namespace, pod.metadata.labels)
+            for one in self._changing
         )
 
     def _learn(self, item: AdmittedTemplate) -> None:
@@ -192,12 +192,10 @@ class Admission:
         if not (limits or selector or tolerated or spec.runtime_class_name or spec.overhead):
             return spec, ""
         update: dict[str, object] = {
-            "containers": defaulted(spec.containers, limits),
-            "init_containers": defaulted(spec.init_containers, limits),
             "node_selector": {**spec.node_selector, **selector},
             "tolerations": spec.tolerations + tuple(one for one in tolerated if one not in spec.tolerations),
         }
-        return self._with_runtime(spec.model_copy(update=update))
+        return self._with_runtime(defaulted(spec, limits).model_copy(update=update))
 
     def unknowns(self) -> Iterator[str]:
         """A note about what admission would have looked at and may not be listed."""
@@ -258,7 +256,3 @@ def objections(spec: PodSpec, limits: Iterable[LimitRangeItem]) -> str:
         if found:
             return f"{word}: {found[0]}" if len(found) == 1 else f"{word}: [{', '.join(found)}]"
     return ""
-
-
-def _time(item: NamespacedObject) -> datetime:
-    return item.metadata.creation_timestamp or LONG_AGO

@@ -11,7 +11,6 @@ The requests of a pod that was resized in place say nothing about those of the n
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from models.objects.affinity import Toleration
 from models.objects.base import kubernetes_name
@@ -22,7 +21,6 @@ from models.objects.quantity import format_quantity
 from models.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from models.snapshot import Snapshot
 
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _HASHED = {owner.hash_label: owner.__name__ for owner in (Deployment, Rollout)}
 _REVISION = "controller-revision-hash"
 #: Controllers and plugins add tolerations of these keys by rules of their own.
@@ -247,12 +245,8 @@ class Example:
             self.labels = dict(self.labels.items() & pod.metadata.labels.items())
         if is_resized:
             self.resized.append(pod)
-        if (not is_resized, _created(pod)) > (not self.is_resized, _created(self.pod)):
+        if (not is_resized, pod.metadata.created) > (not self.is_resized, self.pod.metadata.created):
             self.pod, self.is_resized = pod, is_resized
-
-
-def _created(pod: Pod) -> datetime:
-    return pod.metadata.creation_timestamp or LONG_AGO
 
 
 def examples(cluster: Snapshot) -> dict[Whose, Example]:

@@ -5,6 +5,7 @@ request is a request.  Then minimum, maximum and ratio are checked, for every co
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from models.objects.containers import Container, ResourceRequirements
 from models.objects.pod import PodSpec
@@ -30,9 +31,9 @@ def page_size(name: str) -> int:
         return 0
 
 
-def defaulted(containers: Sequence[Container], items: Sequence[LimitRangeItem]) -> tuple[Container, ...]:
-    """The containers with all defaults; one that asks for more than its limit then is told by `invalid`."""
-    return tuple(_with_defaults(container, items) for container in containers)
+def defaulted(spec: PodSpec, items: Sequence[LimitRangeItem]) -> PodSpec:
+    """The spec with all defaults; a container that asks for more than its limit then is told by `invalid`."""
+    return spec.with_containers(partial(_with_defaults, items=items))
 
 
 def _with_defaults(container: Container, items: Iterable[LimitRangeItem]) -> Container:
@@ -95,7 +96,7 @@ def out_of_bounds(spec: PodSpec, items: Iterable[LimitRangeItem]) -> Iterator[st
     """What LimitRanger objects to."""
     for item in items:
         if item.type == "Container":
-            for container in (*spec.containers, *spec.init_containers):
+            for container in spec.all_containers:
                 yield from _against(item, container.resources)
         elif item.type == "Pod":
             yield from _against(item, _of_pod(spec))

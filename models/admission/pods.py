@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from models.objects.affinity import Affinity, PodAffinity, PodAffinityTerm, Toleration
+from models.objects.affinity import PodAffinity, PodAffinityTerm, Toleration
 from models.objects.pod import Pod, PodSpec
 from models.objects.workload import PriorityClass
 from models.snapshot import Snapshot
@@ -75,7 +75,8 @@ def add_default_tolerations(spec: PodSpec) -> PodSpec:
 def merge_label_keys(pod: Pod) -> Pod:
     """The pod with matchLabelKeys and mismatchLabelKeys merged into its affinity selectors."""
     affinity = pod.spec.affinity
-    if affinity is None or not _has_label_keys(affinity):
+    terms = affinity.pod_terms() if affinity else ()
+    if affinity is None or not any(term.match_label_keys or term.mismatch_label_keys for term in terms):
         return pod
     labels = pod.metadata.labels
     merged = affinity.model_copy(
@@ -85,15 +86,6 @@ def merge_label_keys(pod: Pod) -> Pod:
         }
     )
     return pod.model_copy(update={"spec": pod.spec.model_copy(update={"affinity": merged})})
-
-
-def _has_label_keys(affinity: Affinity) -> bool:
-    return any(
-        term.match_label_keys or term.mismatch_label_keys
-        for side in (affinity.pod_affinity, affinity.pod_anti_affinity)
-        if side
-        for term in (*side.required, *(item.pod_affinity_term for item in side.preferred))
-    )
 
 
 def _merge_terms(side: PodAffinity | None, labels: Mapping[str, str]) -> PodAffinity | None:

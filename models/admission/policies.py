@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from models.admission.evidence import LONG_AGO, Whose, described, workload_of
-from models.objects.base import ClusterObject
+from models.admission.evidence import Whose, described, workload_of
+from models.objects.base import LONG_AGO
 from models.objects.pod import Pod
 from models.objects.webhooks import MatchConstraints, Webhook, in_force
 from models.snapshot import Snapshot
@@ -47,13 +47,15 @@ class AdmissionCheck(NamedTuple):
 def checks_in_force(found: Snapshot) -> Iterator[AdmissionCheck]:
     """Every webhook and every policy in force."""
     for item in (*found.mutating_webhooks, *found.validating_webhooks):
-        yield from (AdmissionCheck(item.kind, item.name, one, since=_created(item)) for one in item.webhooks)
+        yield from (
+            AdmissionCheck(item.kind, item.name, one, since=item.metadata.created) for one in item.webhooks
+        )
     for policies, bindings in (
         (found.mutating_policies, found.mutating_policy_bindings),
         (found.validating_policies, found.validating_policy_bindings),
     ):
         for policy, binding in in_force(policies, bindings):
-            since = max(_created(policy), _created(binding))
+            since = max(policy.metadata.created, binding.metadata.created)
             yield AdmissionCheck(
                 policy.kind, policy.name, policy.as_webhook, binding.spec.match_resources, since
             )
@@ -80,7 +82,7 @@ def newer_than_pods(found: Snapshot) -> Iterator[str]:
         whose = [
             described(owner)
             for owner, pod in youngest.items()
-            if _created(pod) < one.since and one.reads(namespaces[pod.namespace], pod.metadata.labels)
+            if pod.metadata.created < one.since and one.reads(namespaces[pod.namespace], pod.metadata.labels)
         ]
         if whose:
             more = f" and of {len(whose) - 1} more" if len(whose) > 1 else ""
@@ -95,10 +97,6 @@ def _youngest(found: Snapshot) -> dict[Whose, Pod]:
     for pod in found.pods:
         if pod.metadata.controller is not None and pod.metadata.creation_timestamp and not pod.is_finished:
             whose = workload_of(pod)
-            if whose not in youngest or _created(youngest[whose]) < _created(pod):
+            if whose not in youngest or youngest[whose].metadata.created < pod.metadata.created:
                 youngest[whose] = pod
     return youngest
-
-
-def _created(item: ClusterObject | Pod) -> datetime:
-    return item.metadata.creation_timestamp or LONG_AGO

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from models.admission.chain import Admission, is_new
 from models.admission.pods import merge_label_keys
 from models.objects.base import ClusterObject, KubeObject, NamespacedObject
+from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod
 from models.objects.workload import Workload
 from models.snapshot import KUBE_SYSTEM, Snapshot
@@ -26,6 +27,19 @@ FIELD_OF_KIND = {
 }
 #: The workloads that an apply may roll out, by that field.
 ROLLED_OUT = tuple(dict.fromkeys(FIELD_OF_KIND.values()))
+
+
+def workloads_in(snapshot: Snapshot) -> Iterator[Workload]:
+    """The workloads that an apply may roll out, kind by kind."""
+    return (item for field in ROLLED_OUT for item in getattr(snapshot, field))
+
+
+def built_in(running: Snapshot, manifests: Snapshot) -> Iterator[tuple[Workload, Workload | None]]:
+    """The workloads of the manifests whose kinds are built in, each with what runs under its name."""
+    there = {(item.kind, item.key): item for item in workloads_in(running) if not is_custom(item)}
+    for item in workloads_in(manifests):
+        if not is_custom(item):
+            yield item, there.get((item.kind, item.key))
 
 
 def with_workload(snapshot: _S, changed: Workload) -> _S:
@@ -97,16 +111,15 @@ def _kept(item: Workload, earlier: Workload) -> dict[str, Any]:
 
 def kept_numbers(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """A note for every workload that keeps its number of replicas, where that is not the default of one."""
-    for field in ROLLED_OUT:
-        there = {(item.kind, item.key): item for item in getattr(running, field)}
-        for item in getattr(manifests, field):
-            earlier = there.get((item.kind, item.key))
-            kept = 1 if earlier is None else _kept(item, earlier).get("replicas", 1)
-            if kept != 1:
-                yield (
-                    f"{item.kind} {item.key} names no replicas: the {kept} that it has stay; if it was "
-                    "applied with a number before, kubectl makes that 1"
-                )
+    there = {(item.kind, item.key): item for item in workloads_in(running)}
+    for item in workloads_in(manifests):
+        earlier = there.get((item.kind, item.key))
+        kept = 1 if earlier is None else _kept(item, earlier).get("replicas", 1)
+        if kept != 1:
+            yield (
+                f"{item.kind} {item.key} names no replicas: the {kept} that it has stay; if it was "
+                "applied with a number before, kubectl makes that 1"
+            )
 
 
 def not_anywhere(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
@@ -114,26 +127,24 @@ def not_anywhere(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
     if not any(item.name == KUBE_SYSTEM for item in running.namespaces):
         return
     names = {item.name for item in (*running.namespaces, *manifests.namespaces)}
-    for field in (*ROLLED_OUT, "pods"):
-        for item in getattr(manifests, field):
-            new = not (item.metadata.uid or item.metadata.creation_timestamp)
-            if new and item.namespace not in names:
-                near = get_close_matches(item.namespace, names, 1)
-                hint = f', did you mean "{near[0]}"?' if near else ""
-                yield f'{item.kind} {item.key}: namespaces "{item.namespace}" not found{hint}'
+    for item in (*workloads_in(manifests), *manifests.pods):
+        new = not (item.metadata.uid or item.metadata.creation_timestamp)
+        if new and item.namespace not in names:
+            near = get_close_matches(item.namespace, names, 1)
+            hint = f', did you mean "{near[0]}"?' if near else ""
+            yield f'{item.kind} {item.key}: namespaces "{item.namespace}" not found{hint}'
 
 
 def second_ones(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """A note for every workload without a namespace that has a running namesake in another one."""
-    for field in ROLLED_OUT:
-        there = {(item.kind, item.name): item for item in getattr(running, field) if item.metadata.uid}
-        known = {(item.kind, item.key) for item in getattr(running, field) if item.metadata.uid}
-        for item in getattr(manifests, field):
-            unsaid = "namespace" not in item.metadata.model_fields_set
-            named = item.kind, item.name
-            if unsaid and (item.kind, item.key) not in known and named in there:
-                where = there[named].namespace
-                yield (
-                    f"{item.kind} {item.name} names no namespace, so it is a second one beside "
-                    f"{where}/{item.name}; -n {where} takes it for that one"
-                )
+    there = {(item.kind, item.name): item for item in workloads_in(running) if item.metadata.uid}
+    known = {(item.kind, item.key) for item in workloads_in(running) if item.metadata.uid}
+    for item in workloads_in(manifests):
+        unsaid = "namespace" not in item.metadata.model_fields_set
+        named = item.kind, item.name
+        if unsaid and (item.kind, item.key) not in known and named in there:
+            where = there[named].namespace
+            yield (
+                f"{item.kind} {item.name} names no namespace, so it is a second one beside "
+                f"{where}/{item.name}; -n {where} takes it for that one"
+            )

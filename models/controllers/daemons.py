@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from models.controllers.owners import is_live
 from models.controllers.stateful import REVISION_LABEL, revision_of
 from models.controllers.templates import free_names, new_pod, stand_in_hash, usable
-from models.objects.affinity import Affinity, NodeAffinity, Taint, Toleration
+from models.objects.affinity import Affinity, NodeAffinity, Toleration
 from models.objects.node import Node
 from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -63,15 +63,10 @@ def _should_run(spec: PodSpec, node: Node, effects: Sequence[str] = ("NoSchedule
         return False
     if not spec.node_selector.items() <= node.metadata.labels.items():
         return False
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    required = affinity.required if affinity else None
+    required = spec.required_nodes
     if required and not required.matches(node.metadata.labels, node.name):
         return False
-    return all(_tolerates(spec, taint) for taint in node.spec.taints if taint.effect in effects)
-
-
-def _tolerates(spec: PodSpec, taint: Taint) -> bool:
-    return any(item.tolerates(taint) for item in spec.tolerations)
+    return all(spec.tolerates(taint) for taint in node.spec.taints if taint.effect in effects)
 
 
 def _as_daemon(spec: PodSpec) -> PodSpec:
@@ -91,7 +86,7 @@ def _bound_to(spec: PodSpec, node_name: str) -> PodSpec:
     only = NodeSelectorRequirement(key="metadata.name", operator="In", values=(node_name,))
     selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(only,)),))
     affinity = spec.affinity or Affinity()
-    preferred = affinity.node_affinity.preferred if affinity.node_affinity else ()
+    preferred = spec.node_affinity.preferred if spec.node_affinity else ()
     node_affinity = NodeAffinity.model_construct(required=selector, preferred=preferred)
     return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": node_affinity})})
 
@@ -100,7 +95,6 @@ def node_meant(pod: Pod) -> str | None:
     """The node of a daemon pod: where it is bound, or where its affinity wants it."""
     if pod.spec.node_name:
         return pod.spec.node_name
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    terms = affinity.required.node_selector_terms if affinity and affinity.required else ()
+    terms = pod.spec.required_nodes.node_selector_terms if pod.spec.required_nodes else ()
     wanted = (value for term in terms for field in term.match_fields for value in field.values)
     return next(wanted, None)

@@ -62,6 +62,11 @@ def is_live(pod: Pod) -> bool:
     return not (pod.is_finished or pod.is_terminating)
 
 
+def is_healthy(pod: Pod) -> bool:
+    """Whether a pod runs and is to stay, and nothing says that it is not ready."""
+    return bool(pod.node_name) and is_live(pod) and not (pod.is_starting or pod.is_unready)
+
+
 def is_controlled_by(item: NamespacedObject, owner: NamespacedObject) -> bool:
     """Whether a controller of the right name is the one meant: uids must agree where both have one."""
     reference = item.metadata.controller

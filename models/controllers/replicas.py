@@ -1,7 +1,7 @@
 """Deployments, ReplicaSets and ReplicationControllers: a number of pods that are all alike."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 
 from models.controllers.owners import ByController, is_live
@@ -16,7 +16,7 @@ from models.controllers.templates import (
     usable,
 )
 from models.objects.annotations import REVISION, ROLLOUT_REVISION
-from models.objects.base import ObjectMeta
+from models.objects.base import LONG_AGO, ObjectMeta
 from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.selectors import LabelSelector
@@ -30,7 +30,6 @@ from models.objects.workload import (
 from models.snapshot import Snapshot
 
 HASH_LABEL = Deployment.hash_label
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def pods_of_replicas(
@@ -140,7 +139,7 @@ def newest_of(sets: Sequence[ReplicaSet]) -> ReplicaSet | None:
 
 def emptied(sets: Sequence[ReplicaSet]) -> Iterator[ReplicaSet]:
     """Those of a Deployment's ReplicaSets that a rollout empties: all that are older than another one."""
-    latest = max((_revision(item)[:2] for item in sets), default=(0, _LONG_AGO))
+    latest = max((_revision(item)[:2] for item in sets), default=(0, LONG_AGO))
     return (item for item in sets if _revision(item)[:2] < latest)
 
 
@@ -178,7 +177,7 @@ def _revision(replica_set: ReplicaSet) -> tuple[int, datetime, str]:
     told = replica_set.metadata.annotations
     text = told.get(REVISION, told.get(ROLLOUT_REVISION, ""))
     number = int(text) if text.isascii() and text.isdigit() else 0
-    return number, replica_set.metadata.creation_timestamp or _LONG_AGO, replica_set.name
+    return number, replica_set.metadata.created, replica_set.name
 
 
 def _hash_of(replica_set: ReplicaSet, deployment: Deployment) -> str:

@@ -59,6 +59,12 @@ def is_kept(owner: StatefulSet, ordinal: int) -> bool:
     return strategy.type == "RollingUpdate" and ordinal < first_updated
 
 
+def set_key(pod: Pod) -> tuple[str, str] | None:
+    """The namespace and name of the StatefulSet that the pod names as its controller."""
+    owner = pod.metadata.controller
+    return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None
+
+
 def ordinal_of(pod: Pod) -> int | None:
     """The number at the end of the pod's name."""
     digits = pod.name.rpartition("-")[2]

@@ -51,29 +51,23 @@ def made_again(pod: Pod, template: PodSpec) -> PodSpec:
     the requests of a pod that was resized in place, before admission adds to them.
     """
     old = with_requests_of(template, pod.spec) if pod.may_be_resized(template) else pod.spec
-    affinity, wanted = old.affinity, template.affinity
-    on_nodes = None if wanted is None else wanted.node_affinity
-    if on_nodes != (None if affinity is None else affinity.node_affinity):
-        affinity = (affinity or Affinity()).model_copy(update={"node_affinity": on_nodes})
+    affinity = old.affinity
+    if old.node_affinity != template.node_affinity:
+        affinity = (affinity or Affinity()).model_copy(update={"node_affinity": template.node_affinity})
     gates = template.scheduling_gates
     return old.model_copy(update={"node_name": None, "scheduling_gates": gates, "affinity": affinity})
 
 
 def with_requests_of(template: PodSpec, old: PodSpec) -> PodSpec:
     """The spec with the resources that its containers have in a template; others keep theirs."""
-    known = {item.name: item for item in (*template.init_containers, *template.containers)}
+    known = {item.name: item for item in template.all_containers}
 
     def sized(container: Container) -> Container:
         found = known.get(container.name, container).resources
         defaulted = found.model_copy(update={"requests": found.defaulted})
         return container.model_copy(update={"resources": defaulted})
 
-    update: dict[str, object] = {
-        "containers": tuple(map(sized, old.containers)),
-        "init_containers": tuple(map(sized, old.init_containers)),
-        "resources": template.resources,
-    }
-    return old.model_copy(update=update)
+    return old.with_containers(sized).model_copy(update={"resources": template.resources})
 
 
 def another(pod: Pod, name: str) -> Pod:

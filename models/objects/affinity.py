@@ -1,5 +1,6 @@
 """The scheduling constraints of a pod: affinities, tolerations and topology spread."""
 
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -59,6 +60,13 @@ class Affinity(KubeModel):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
+
+    def pod_terms(self) -> Iterator[PodAffinityTerm]:
+        """The terms about pods, near and apart, required and preferred."""
+        for side in (self.pod_affinity, self.pod_anti_affinity):
+            if side is not None:
+                yield from side.required
+                yield from (item.pod_affinity_term for item in side.preferred)
 
 
 class Taint(KubeModel):

@@ -99,6 +99,8 @@ def _in_utc(time: datetime) -> datetime:
 
 
 Time = Annotated[datetime, AfterValidator(_in_utc)]
+#: What stands for a time that is not told, where that is taken for the first, or the last of all.
+LONG_AGO, FAR_AHEAD = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
 
 
 class OwnerReference(KubeModel):
@@ -125,6 +127,11 @@ class ObjectMeta(KubeModel):
     deletion_timestamp: Time | None = None
     # No part of how a template is spelled: the names of pods that stand in for those to come depend on that.
     finalizers: tuple[str, ...] = Field(default=(), repr=False)
+
+    @property
+    def created(self) -> datetime:
+        """When it was made; long ago where nothing tells that."""
+        return self.creation_timestamp or LONG_AGO
 
     @property
     def controller(self) -> OwnerReference | None:
@@ -225,3 +232,8 @@ class NamespacedObject(KubeObject):
     def key(self) -> str:
         """What names the object among its kind: `namespace/name`."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def full_name(self) -> str:
+        """What names the object among all others, as commands take it: `Kind/name.namespace`."""
+        return f"{self.kind}/{self.metadata.name}.{self.metadata.namespace}"

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from models.objects.affinity import Affinity, Toleration, TopologySpreadConstraint
+from models.objects.affinity import Affinity, NodeAffinity, Taint, Toleration, TopologySpreadConstraint
 from models.objects.annotations import DELETION_COST, MIRROR
 from models.objects.base import (
     LEAST_INT32,
@@ -24,6 +24,7 @@ from models.objects.base import (
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.quantity import ResourceList
 from models.objects.security import SaidPodSecurityContext
+from models.objects.selectors import NodeSelector
 from models.objects.strings import StringMap
 from models.objects.volumes import Volume
 
@@ -114,6 +115,20 @@ class PodSpec(KubeModel):
         """The ServiceAccount's name, which has an old field, too."""
         return self.service_account_name or self.service_account
 
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether one of its tolerations puts up with a taint."""
+        return any(item.tolerates(taint) for item in self.tolerations)
+
+    @property
+    def node_affinity(self) -> NodeAffinity | None:
+        """Which nodes it needs, and which it likes, where it says so."""
+        return None if self.affinity is None else self.affinity.node_affinity
+
+    @property
+    def required_nodes(self) -> NodeSelector | None:
+        """What its node affinity requires of nodes, if anything."""
+        return None if self.node_affinity is None else self.node_affinity.required
+
     def host_ports(self) -> Iterator[tuple[str, str, int]]:
         """(host IP, protocol, port) of every port on the host, as the API server defaults them."""
         sidecars = (container for container in self.init_containers if container.is_sidecar)
@@ -122,6 +137,11 @@ class PodSpec(KubeModel):
                 host_port = port.host_port or (port.container_port if self.host_network else 0)
                 if host_port:
                     yield port.host_ip or "0.0.0.0", port.protocol, host_port
+
+    @property
+    def all_containers(self) -> tuple[Container, ...]:
+        """The containers, and the init containers after them."""
+        return self.containers + self.init_containers
 
     def with_containers(self, edit: Callable[[Container], Container]) -> Self:
         """The spec with every container, and every init container, edited."""

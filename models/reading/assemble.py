@@ -17,6 +17,7 @@ from models.reading.documents import ManifestDocument
 from models.reading.object_index import ObjectIndex
 from models.reading.unread import unread
 from models.snapshot import Snapshot
+from models.words import counted, plural
 
 _FIELDS = {
     "Node": "nodes",
@@ -132,11 +133,11 @@ def _skipped(documents: Iterable[ManifestDocument], found: Snapshot) -> Iterator
     makers = _MAKERS.union(kind for kind in skipped if kind not in _FIELDS)
     running = _owned_by(makers, found)
     for kind in sorted(kind for kind in skipped if kind in running or kind in _MAKERS):
-        objects, pods = _counted(skipped.pop(kind), "object"), _counted(running[kind], "running pod")
+        objects, pods = counted(skipped.pop(kind), "object"), counted(running[kind], "running pod")
         yield f"skipped {objects} of kind {kind}, which makes pods; counted as found: {pods}"
     if skipped:
         kinds = ", ".join(sorted(skipped))
-        objects, of_kinds = _counted(skipped.total(), "object"), _plural(len(skipped), "kind")
+        objects, of_kinds = counted(skipped.total(), "object"), plural(len(skipped), "kind")
         yield f"skipped {objects} of {of_kinds} {kinds}"
 
 
@@ -151,11 +152,3 @@ def _owned_by(kinds: Set[str], found: Snapshot) -> Counter[str]:
         if owner is not None and owner.kind in kinds:
             owned[owner.kind] += 1
     return owned
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {_plural(number, noun)}"
-
-
-def _plural(number: int, noun: str) -> str:
-    return noun if number == 1 else f"{noun}s"

@@ -1,11 +1,10 @@
 """Notes on what running pods refer to and the files do not have: their nodes, their claims and volumes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
-
-_MOST_NAMES = 3
+from models.words import counted, listed
 
 
 def unread(found: Snapshot) -> Iterator[str]:
@@ -20,8 +19,8 @@ def _nodes(found: Snapshot) -> Iterator[str]:
     nodes = {node.name for node in found.nodes}
     lost = [pod for pod in found.pods if pod.node_name and pod.node_name not in nodes]
     if lost:
-        pods = _counted(len(lost), "pod")
-        names = _few([f"{pod.key} on {pod.node_name}" for pod in lost])
+        pods = counted(len(lost), "pod")
+        names = listed(f"{pod.key} on {pod.node_name}" for pod in lost)
         yield f"left out {pods} bound to nodes that were not read: {names}"
 
 
@@ -38,8 +37,8 @@ def _volumes(found: Snapshot) -> Iterator[str]:
     if missing:
         was = "was" if len(missing) == 1 else "were"
         yield (
-            f"of running pods {_counted(len(missing), 'volume')} {was} not read, so that pods made in their "
-            f"place find no node here: {_few(missing)}; "
+            f"of running pods {counted(len(missing), 'volume')} {was} not read, so that pods made in their "
+            f"place find no node here: {listed(missing)}; "
             "`kubectl get pvc,pv,storageclasses -A -o yaml` prints them"
         )
 
@@ -48,11 +47,3 @@ def _claims_of(pod: Pod) -> Iterator[str]:
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
             yield f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun if number == 1 else f'{noun}s'}"

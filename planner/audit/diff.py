@@ -83,7 +83,7 @@ def _side(cluster: Cluster, namespace: str | None) -> _Side:
         if nodes[place] < 0 and pod.is_terminating:
             # It will never have a node: it waits for its end alone.
             continue
-        workloads[pod.key] = owners.workload_of(pod, template)
+        workloads[pod.key] = owners.of(pod)
         places[pod.key] = problem.nodes.names[nodes[place]] if nodes[place] >= 0 else ""
     return _Side(
         constraints=[row for row in report.constraints if namespace in (None, row.namespace)],

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from models.cluster import Cluster
-from models.objects.base import OwnerReference
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
@@ -103,10 +102,10 @@ def asked(problem: Problem, state: State, templates: Iterable[Template] | None =
     owners = Owners(problem.cluster)
     found: dict[Hashable, tuple[Template, Rule, list[int]]] = {}
     for template, rule in _rules(problem, state, problem.templates if templates is None else templates):
-        key = (template.namespace, owners.workload(template), rule.identity)
+        key = (template.namespace, owners.of(template.pod), rule.identity)
         found.setdefault(key, (template, rule, []))[2].append(template.index)
     return [
-        AskedRule(template.namespace, owners.workload(template), rule, tuple(carriers))
+        AskedRule(template.namespace, owners.of(template.pod), rule, tuple(carriers))
         for template, rule, carriers in found.values()
     ]
 
@@ -176,27 +175,19 @@ class Owners:
             ("ReplicaSet", found.key): found.metadata.controller for found in cluster.replica_sets
         } | {("Job", found.key): found.metadata.controller for found in cluster.jobs}
 
-    def workload_of(self, pod: Pod, template: Template) -> str:
-        """The same, with the own name of a pod that nothing owns."""
-        return self.workload(template) if template.owner is not None else f"Pod/{pod.name}"
-
-    def workload(self, template: Template) -> str:
-        """`Kind/name` of the workload, or of the pod itself when nothing owns it."""
-        return self.of(template.pod)
-
     def of(self, pod: Pod) -> str:
-        """The same of a pod without a template, such as a finished one."""
+        """`Kind/name` of the workload, or of the pod itself when nothing owns it."""
         owner = pod.metadata.controller
         if owner is None:
             return f"Pod/{pod.name}"
-        above = self._above.get((owner.kind, f"{pod.namespace}/{owner.name}"))
-        return _spelled(above or owner)
+        above = self._above.get((owner.kind, f"{pod.namespace}/{owner.name}")) or owner
+        return f"{above.kind}/{above.name}"
 
 
 def workload_names(problem: Problem) -> list[str]:
     """For every template `namespace Kind/name` of its workload."""
     owners = Owners(problem.cluster)
-    return [f"{template.namespace} {owners.workload(template)}" for template in problem.templates]
+    return [f"{template.namespace} {owners.of(template.pod)}" for template in problem.templates]
 
 
 def spelled(selector: LabelSelector) -> str:
@@ -214,7 +205,3 @@ def _requirement(key: str, operator: str, values: tuple[str, ...]) -> str:
             return f"!{key}"
         case _:
             return f"{key} {operator.lower()} ({','.join(values)})"
-
-
-def _spelled(owner: OwnerReference) -> str:
-    return f"{owner.kind}/{owner.name}"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
-from planner.documents.words import are, counted
+from models.words import are, counted
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
-from planner.proof.clock import Clock
+from planner.proof.clock import Clock, Progress
 from planner.scheduler.draws import sampled
 from planner.scheduler.order import Step
 from planner.scheduler.scheduler import Scheduler
-
-#: Told how many are done, of how many.
-Progress = Callable[[int, int], None]
 
 
 class Runs:

@@ -9,11 +9,11 @@ from itertools import groupby
 import numpy as np
 
 from models.errors import InternalError
+from models.words import counted
 from planner.audit.final_state import broken_for_running, stands
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
-from planner.documents.words import counted
 from planner.proof.bounds import status_of
 from planner.scheduler.order import Step
 from planner.scheduler.preemption import may_preempt

@@ -9,7 +9,7 @@ from planner.audit.final_state import stands
 from planner.batch.document import line
 from planner.batch.move_incumbent import Moved
 from planner.batch.pending import Pending
-from planner.batch.steps import Action
+from planner.batch.steps import Action, evicted
 from planner.documents import plan
 from planner.eviction.job_notes import about_evictions
 from planner.problem import endings
@@ -22,7 +22,6 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     if not _replay(pending, found.actions):
         raise InternalError("a plan with moves broke the filters when it was replayed")
     problem = pending.problem
-    evicted = [action.pod for action in found.actions if action.node is None]
     return plan.PlacementPlan(
         status=status_of(found.stages[:-1]),
         objective=tuple(stage.objective() for stage in found.stages),
@@ -35,7 +34,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
             *problem.notes,
             *problem.unproved,
             *remarks(problem),
-            *about_evictions(problem, pending.controllers, evicted, pending.kept),
+            *about_evictions(problem, pending.controllers, evicted(found.actions), pending.kept),
             *endings.left_alone(pending.kept),
         ),
     )
@@ -67,9 +66,9 @@ def _step(pending: Pending, action: Action) -> plan.PlanStep:
 def _unplaced(pending: Pending, actions: Sequence[Action]) -> Iterator[plan.Unplaced]:
     """The pods without a place at the end: those of the queue, then those evicted for good."""
     problem, node_of = pending.problem, pending.state.node_of
-    evicted = [a.pod for a in actions if a.node is None and node_of[a.pod] < 0]
+    lost = [pod for pod in evicted(actions) if node_of[pod] < 0]
     lines: dict[int, str] = {}
-    for pod in (*pending.scheduler.queue, *evicted):
+    for pod in (*pending.scheduler.queue, *lost):
         if held := problem.held_back(pod):
             yield plan.Unplaced(pod=problem.pods[pod].key, message=held)
         elif node_of[pod] < 0:

@@ -11,7 +11,7 @@ from planner.batch.every_sequence import FoundSequence
 from planner.batch.incumbent import Watch
 from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
-from planner.batch.steps import Action, ActionOrder, ActionSequence, arrangement_of
+from planner.batch.steps import Action, ActionOrder, ActionSequence, arrangement_of, evicted
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
@@ -86,7 +86,7 @@ class MoveIncumbent:
         return self._pending.placed(Counter(arrangement.coming) + Counter(arrangement.staying))
 
     def _within_budgets(self, actions: Sequence[Action]) -> bool:
-        going = {action.pod for action in actions if action.node is None}
+        going = set(evicted(actions))
         return all(len(going & pods) <= allowed for pods, allowed in self._pending.budgets)
 
     def moves(self) -> int:
@@ -187,7 +187,7 @@ class HardExcessLimit:
 
     def allows(self, actions: Sequence[Action]) -> bool:
         """Whether a plan may end as it does."""
-        gone = {action.pod for action in actions if action.node is None}
+        gone = set(evicted(actions))
         if not gone:
             return True
         state = self._pending.state

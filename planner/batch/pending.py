@@ -172,8 +172,7 @@ class Pending(ProfiledState):
 
     def room_on(self, nodes: Collection[int], wanted: Mapping[int, int]) -> dict[int, Ints]:
         """The same on some nodes, and none on all others."""
-        chosen = np.zeros(self.problem.nodes.size, np.int32)
-        chosen[sorted(nodes)] = 1
+        chosen = self.problem.nodes.mask_of([*nodes])
         return {number: room * chosen for number, room in self.room(wanted).items()}
 
     def by_priority(self, pods: Mapping[int, int]) -> Counter[int]:

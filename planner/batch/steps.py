@@ -26,6 +26,11 @@ class Action:
     source: int | None
 
 
+def evicted(actions: Sequence[Action]) -> list[int]:
+    """The pods that are evicted, in their order."""
+    return [action.pod for action in actions if action.node is None]
+
+
 class ActionSequence(NamedTuple):
     """What to do in its order, and whether the same can be had with all evictions before the first bind."""
 
@@ -175,7 +180,7 @@ def _can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
     """
     state = pending.state
     mark = state.mark()
-    gone = {action.pod for action in actions if action.node is None}
+    gone = set(evicted(actions))
     pending.bind_where_they_run(gone)
     accepted = True
     for action in actions:
@@ -188,7 +193,7 @@ def _can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
 
 def arrangement_of(actions: Sequence[Action], pending: Pending) -> Arrangement:
     """What a sequence of actions leads to."""
-    gone = {action.pod for action in actions if action.node is None}
+    gone = set(evicted(actions))
     template_of = pending.problem.template_of
     coming = Counter((int(template_of[a.pod]), a.node) for a in actions if a.node is not None)
     staying = Counter(step for step, pods in pending.running.items() for pod in pods if pod not in gone)

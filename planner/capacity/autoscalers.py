@@ -11,7 +11,6 @@ from models import Cluster
 from models.controllers.owners import Workloads
 from models.controllers.reconcile import workloads_of
 from models.objects.pod import Pod
-from models.objects.workload import DaemonSet, Job, Workload
 from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
@@ -19,7 +18,6 @@ from planner.proof.effort import STANDARD
 from planner.scheduler.remarks import no_profile
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.autoscaling import targets_of
-from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
 
 
@@ -37,23 +35,23 @@ def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
     targets = [*targets_of(cluster)]
     together, largest = cluster, dict[str, int]()
     for _, workload, most in targets:
-        largest[workload] = max(most, largest.get(workload, 0))
-    for workload, most in largest.items():
-        together = scale(together, workload, most)
+        largest[workload.full_name] = max(most, largest.get(workload.full_name, 0))
+    for name, most in largest.items():
+        together = scale(together, name, most)
     # One that takes pods away makes room for those of others.
-    makes_room = any(_shrinks(workload_named(cluster, workload), most) for _, workload, most in targets)
+    makes_room = any(workload.spec.replicas > most for _, workload, most in targets)
     rest, rows = _rest(together) if targets else _Rest({}, ()), []
     for number, (scaler, workload, most) in enumerate(targets):
         report_best(f"{number} of {len(targets)} autoscalers")
-        pending, message = rest.pending.get(workload, (0, ""))
-        alone = 0
-        if pending or makes_room or most < largest[workload] or workload in rest.helped:
-            alone, _ = _rest(scale(cluster, workload, most)).pending.get(workload, (0, ""))
+        name, alone = workload.full_name, 0
+        pending, message = rest.pending.get(name, (0, ""))
+        if pending or makes_room or most < largest[name] or name in rest.helped:
+            alone, _ = _rest(scale(cluster, name, most)).pending.get(name, (0, ""))
         rows.append(
             AutoscalerCapacity(
                 namespace=scaler.namespace,
                 name=scaler.name,
-                workload=workload.rpartition(".")[0] or workload,
+                workload=f"{workload.kind}/{workload.name}",
                 max_replicas=most,
                 pending=pending,
                 alone=alone,
@@ -61,11 +59,6 @@ def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
             )
         )
     yield from sorted(rows, key=lambda row: (-row.pending, row.namespace, row.name))
-
-
-def _shrinks(workload: Workload, most: int) -> bool:
-    """Whether a workload has more replicas than so many."""
-    return not isinstance(workload, DaemonSet | Job) and workload.spec.replicas > most
 
 
 def _rest(cluster: Cluster) -> _Rest:
@@ -88,7 +81,7 @@ def _rest(cluster: Cluster) -> _Rest:
 
 def _workload(owners: Workloads, pod: Pod) -> str | None:
     found = owners.above(pod)
-    return None if found is None else f"{found.kind}/{found.name}.{found.namespace}"
+    return None if found is None else found.full_name
 
 
 def _asks_for_others(

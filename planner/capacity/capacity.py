@@ -106,9 +106,8 @@ def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
     problems: list[str] = []
     for name in names:
         workload = workload_named(cluster, name)
-        key = f"{workload.kind}/{workload.name}.{workload.namespace}"
-        if key in every:
-            chosen[key] = every[key]
+        if workload.full_name in every:
+            chosen[workload.full_name] = every[workload.full_name]
         else:
             no_number = f"{workload.kind} {workload.key} has no number of replicas of its own to raise"
             problems.append(why_unforeseen(cluster, workload) or no_number)

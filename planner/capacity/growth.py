@@ -28,7 +28,7 @@ class Asked:
     @property
     def name(self) -> str:
         """As commands take it."""
-        return f"{self.workload.kind}/{self.workload.name}.{self.workload.namespace}"
+        return self.workload.full_name
 
 
 def scalable(cluster: Cluster) -> Iterator[Asked]:
@@ -117,4 +117,4 @@ def _new(more: Cluster, before: Iterable[Pod]) -> Iterator[tuple[str, Pod]]:
     owners, known = workloads_of(more), {pod.key for pod in before}
     for pod in more.pods:
         if pod.key not in known and (workload := owners.above(pod)) is not None:
-            yield f"{workload.kind}/{workload.name}.{workload.namespace}", pod
+            yield workload.full_name, pod

@@ -27,7 +27,7 @@ class ClusterFigures:
         self._now = now
         self._waiting = np.flatnonzero([not pod.is_terminating for pod in problem.pods])
         owners = spread_counts.Owners(problem.cluster)
-        self._workloads = [(template.namespace, owners.workload(template)) for template in problem.templates]
+        self._workloads = [(template.namespace, owners.of(template.pod)) for template in problem.templates]
 
     def column(self, outcome: Outcome, rank: Rank | None = None) -> ComparedColumn:
         """All figures of an outcome."""

@@ -18,8 +18,9 @@ import numpy as np
 
 from models import Cluster
 from models.errors import InputError
+from models.words import counted
 from planner.audit.summary import by_priority, summary
-from planner.audit.tie_runs import Progress, Runs
+from planner.audit.tie_runs import Runs
 from planner.batch.solve import solve_from
 from planner.compare.columns import ClusterFigures
 from planner.compare.differences import difference
@@ -29,12 +30,11 @@ from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
 from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
 from planner.documents.figures import Summary
 from planner.documents.plan import SearchDocument
-from planner.documents.words import counted
 from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
 from planner.eviction.replacements import RESIZED
 from planner.problem.problem import Problem
-from planner.proof.clock import Clock
+from planner.proof.clock import Clock, Progress
 from planner.proof.effort import DRAWS_SHARE
 from planner.rebalance.plan import rebalance
 from planner.scheduler.remarks import remarks

@@ -13,6 +13,7 @@ from fractions import Fraction
 from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
+from models.words import are, counted, priced
 from planner.consolidate.bound import CostBound, is_modelled, room_bound
 from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
@@ -26,7 +27,6 @@ from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
-from planner.documents.words import are, counted, priced
 from planner.eviction.protections import protections_of, unmodelled
 from planner.problem.nodes import Codes, refuse_no_nodes
 from planner.proof import consolidation_effort as effort

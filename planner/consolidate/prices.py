@@ -9,9 +9,9 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 from models.errors import InputError
+from models.words import listed
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
-from planner.whatif.named import listed
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 #: Sums of prices are exact up to so many decimals, and up to so large a price.

@@ -139,7 +139,7 @@ class Filter(Family):
 
         That the pods on the node itself can is taken for granted.
         """
-        return None
+        return () if self.is_local(template) else None
 
     def is_local(self, template: Template) -> bool:
         """Whether the pods on a node alone decide about it."""

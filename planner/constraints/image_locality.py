@@ -55,7 +55,7 @@ class ImageLocality(Score):
     def _images(self, template: Template) -> tuple[tuple[str, ...], int]:
         """The images of a pod, and how many of them set the threshold."""
         spec, behaviour = template.pod.spec, self.problem.behaviour
-        images = [found.image for found in (*spec.init_containers, *spec.containers)]
+        images = [found.image for found in spec.all_containers]
         counted = len(images)
         if behaviour.counts_image_volumes:
             images += [volume.image.reference for volume in spec.volumes if volume.image is not None]

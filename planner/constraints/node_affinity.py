@@ -17,7 +17,6 @@ from models.objects.affinity import PreferredSchedulingTerm
 from models.objects.selectors import NodeSelectorTerm
 from planner.constraints.family import NodeFilter, Rejects, Score, Verdict, normalized
 from planner.problem.array_cache import ArrayCache
-from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Feasible, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -40,10 +39,8 @@ class NodeAffinityPlugin(NodeFilter, Score):
         self._liked: ArrayCache[Ints] = ArrayCache(self.nodes.size)
 
     def concerns(self, template: Template) -> bool:
-        affinity = affinity_of(template.pod)
-        own = bool(template.pod.spec.node_selector) or (
-            affinity is not None and affinity.required is not None
-        )
+        spec = template.pod.spec
+        own = bool(spec.node_selector) or spec.required_nodes is not None
         return own or (self.added is not None and self.added.required is not None)
 
     def part(self, template: Template) -> Hashable:
@@ -60,11 +57,11 @@ class NodeAffinityPlugin(NodeFilter, Score):
 
     def named_nodes(self, template: Template) -> frozenset[str] | None:
         """The only nodes that the required terms can mean, when each names its nodes; else None."""
-        affinity = affinity_of(template.pod)
-        if affinity is None or affinity.required is None:
+        required = template.pod.spec.required_nodes
+        if required is None:
             return None
         named: set[str] = set()
-        for term in affinity.required.node_selector_terms:
+        for term in required.node_selector_terms:
             names = _names(term)
             if names is None:
                 return None
@@ -85,7 +82,7 @@ class NodeAffinityPlugin(NodeFilter, Score):
         return self._liked.get(template.index, lambda: self._sum_weights(self._preferred(template)))
 
     def _preferred(self, template: Template) -> tuple[PreferredSchedulingTerm, ...]:
-        affinity = affinity_of(template.pod)
+        affinity = template.pod.spec.node_affinity
         own = () if affinity is None else affinity.preferred
         return own if self.added is None else (*own, *self.added.preferred)
 

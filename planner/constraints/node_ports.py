@@ -7,7 +7,7 @@ one of them is 0.0.0.0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,9 +85,6 @@ class NodePorts(Filter):
 
     def is_local(self, template: Template) -> bool:
         return True
-
-    def watches(self, template: Template) -> Collection[int]:
-        return ()
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         return where_accepted(self.reject(template), 1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -225,9 +225,6 @@ class NodeResourcesFit(Filter, Score):
 
     def is_local(self, template: Template) -> bool:
         return True
-
-    def watches(self, template: Template) -> Collection[int]:
-        return ()
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         first, *others = self.wants(template)

@@ -30,7 +30,7 @@ class NodeUnschedulable(NodeFilter):
         return self._some
 
     def part(self, template: Template) -> bool:
-        return any(toleration.tolerates(CORDON) for toleration in template.pod.spec.tolerations)
+        return template.pod.spec.tolerates(CORDON)
 
     def judge(self, template: Template) -> Rejects:
         refused = self.nodes.none if self.part(template) else self.nodes.unschedulable

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from models.objects.affinity import Taint, Toleration
 from planner.constraints.family import MAX_SCORE, NodeFilter, Rejects, Score, Verdict, normalized
 from planner.problem.array_cache import ArrayCache
-from planner.problem.eligibility import untolerated
+from planner.problem.eligibility import keeps_away
 from planner.problem.nodes import Feasible, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -44,10 +44,10 @@ class TaintToleration(NodeFilter, Score):
         return self.nodes.by_taints(lambda taints: self._number(taints, template))
 
     def _number(self, taints: Sequence[Taint], template: Template) -> int:
-        position = untolerated(taints, template.pod.spec.tolerations)
-        if not (position and self.problem.behaviour.names_taints):
-            return int(position > 0)
-        return self._taints.setdefault(taints[position - 1], len(self._taints) + 1)
+        first = next((taint for taint in taints if keeps_away(taint, template.pod.spec)), None)
+        if first is None or not self.problem.behaviour.names_taints:
+            return int(first is not None)
+        return self._taints.setdefault(first, len(self._taints) + 1)
 
     def verdict(self, template: Template, code: int) -> Verdict:
         if not self.problem.behaviour.names_taints:

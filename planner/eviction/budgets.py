@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from models import Cluster
+from models.controllers.owners import is_healthy
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
@@ -154,7 +155,7 @@ class Budgets(CoveringBudgets):
             for number, pod in enumerate(self._problem.pods):
                 for budget in self.of(number):
                     expected.add(budget, pod)
-                    healthy[budget] += _is_healthy(pod)
+                    healthy[budget] += is_healthy(pod)
         return [
             (healthy[number], desired(budget, expected.of(number, budget)))
             if budget.status is None
@@ -177,11 +178,6 @@ def desired(budget: PodDisruptionBudget, pods: int) -> int:
     if spec.max_unavailable is not None:
         return max(0, pods - pods_of_share(spec.max_unavailable, pods, round_up=True))
     return 0 if spec.min_available is None else pods_of_share(spec.min_available, pods, round_up=True)
-
-
-def _is_healthy(pod: Pod) -> bool:
-    """Whether a pod runs and is ready, as far as the snapshot says."""
-    return bool(pod.node_name) and not (pod.is_terminating or pod.is_starting or pod.is_unready)
 
 
 def draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:

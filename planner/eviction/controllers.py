@@ -21,6 +21,7 @@ from models.controllers.jobs import replaces_ended_only, wanted_of
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import workloads_of
 from models.controllers.replicas import emptied
+from models.controllers.stateful import set_key
 from models.controllers.templates import stand_in_uid
 from models.objects.base import OwnerReference
 from models.objects.custom_workload import CloneSet, Rollout
@@ -160,9 +161,9 @@ class Controllers:
 
     def comes_after_the_end(self, pod: int) -> bool:
         """Whether what comes in a pod's place is made when it has ended: it has its name, or a Job waits."""
-        owner, job = self._problem.pods[pod].metadata.controller, self.job_of(pod)
+        job = self.job_of(pod)
         in_order = job is not None and replaces_ended_only(job)
-        return in_order or (owner is not None and owner.kind == "StatefulSet")
+        return in_order or set_key(self._problem.pods[pod]) is not None
 
     def impacts(self, pods: Sequence[int]) -> Iterator[tuple[Job, Impact]]:
         """What evictions do to the Jobs of some pods, in the order of the Jobs' names."""

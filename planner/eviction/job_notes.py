@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from models.objects.workload import Job
-from planner.documents.words import counted
+from models.words import counted
 from planner.eviction.controllers import JOB_FAILS, JOB_UNKNOWN, OF_JOB, Controllers
 from planner.eviction.jobs import Impact, depends_on_exit_codes
 from planner.eviction.unread import taken_for_granted

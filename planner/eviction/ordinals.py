@@ -11,8 +11,8 @@ from collections import defaultdict
 from functools import cached_property
 
 from models import Cluster
-from models.controllers.owners import is_controlled_by, is_live
-from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of
+from models.controllers.owners import is_controlled_by, is_healthy
+from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of, set_key
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
 
@@ -35,7 +35,7 @@ class Ordinals:
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod of a StatefulSet is not recreated unchanged and at once; empty if it is."""
-        key, ordinal = _key(pod), ordinal_of(pod)
+        key, ordinal = set_key(pod), ordinal_of(pod)
         if key is None or ordinal is None:
             return ""
         found = self._set_of(pod)
@@ -55,13 +55,13 @@ class Ordinals:
 
     def is_ordered(self, pod: Pod) -> bool:
         """Whether the set has OrderedReady, the default: a pod is made only when lower ordinals are ready."""
-        if _key(pod) is None:
+        if set_key(pod) is None:
             return False
         found = self._set_of(pod)
         return found is None or found.spec.pod_management_policy == "OrderedReady"
 
     def _set_of(self, pod: Pod) -> StatefulSet | None:
-        key = _key(pod)
+        key = set_key(pod)
         found = None if key is None else self._sets.get(key)
         return found if found is not None and is_controlled_by(pod, found) else None
 
@@ -71,7 +71,7 @@ class Ordinals:
             there, owner = self._pods[key], self._sets.get(key)
             is_set = owner is not None and _sets_replicas(owner)
             wanted = owner.spec.wanted_ordinals if owner and is_set else sorted(there)
-            missing = (n for n in wanted if n not in there or not _is_ready(there[n]))
+            missing = (n for n in wanted if n not in there or not is_healthy(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
 
@@ -79,16 +79,10 @@ class Ordinals:
     def _pods(self) -> dict[_Key, dict[int, Pod]]:
         found: dict[_Key, dict[int, Pod]] = defaultdict(dict)
         for pod in self._cluster.pods:
-            key, ordinal = _key(pod), ordinal_of(pod)
+            key, ordinal = set_key(pod), ordinal_of(pod)
             if key is not None and ordinal is not None:
                 found[key][ordinal] = pod
         return found
-
-
-def _key(pod: Pod) -> _Key | None:
-    """The StatefulSet that the pod names as its controller."""
-    owner = pod.metadata.controller
-    return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None
 
 
 def _sets_replicas(owner: StatefulSet) -> bool:
@@ -101,8 +95,3 @@ def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:
     status, running = owner.status, pod.metadata.labels.get(REVISION_LABEL)
     following = status.current_revision if is_kept(owner, ordinal) else status.update_revision
     return bool(following and running) and following != running
-
-
-def _is_ready(pod: Pod) -> bool:
-    """Whether a pod runs, and nothing says that it is not ready."""
-    return bool(pod.node_name) and is_live(pod) and not (pod.is_starting or pod.is_unready)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from models.objects.kinds import is_known
-from planner.documents.words import are, counted
+from models.words import are, counted
 from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 

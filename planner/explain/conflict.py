@@ -8,7 +8,7 @@ stays: without it the other one may fail for a reason that is not there; then th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,11 +19,10 @@ from planner.audit.spread_counts import spelled
 from planner.batch.solve import solve_as_part
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
+from planner.explain.change import SpecEdit
 from planner.explain.node_rules import without_keys
 from planner.explain.smaller_requests import without_request
 from planner.proof.meter import Meter
-
-Edit = Callable[[PodSpec], PodSpec]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class _Field:
     pods: frozenset[str]
     field: str
     value: str
-    edit: Edit
+    edit: SpecEdit
 
 
 class _Question:
@@ -126,7 +125,7 @@ def _without(cluster: Cluster, field: _Field) -> Cluster:
 
 def _fields(pods: list[Pod]) -> Iterator[_Field]:
     """What the pods ask for, the same for pods that ask for the same."""
-    seen: dict[tuple[str, str], tuple[set[str], Edit]] = {}
+    seen: dict[tuple[str, str], tuple[set[str], SpecEdit]] = {}
     for pod in pods:
         for field, value, edit in _asked(pod):
             seen.setdefault((field, value), (set(), edit))[0].add(pod.key)
@@ -134,7 +133,7 @@ def _fields(pods: list[Pod]) -> Iterator[_Field]:
         yield _Field(frozenset(names), field, value, edit)
 
 
-def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
+def _asked(pod: Pod) -> Iterator[tuple[str, str, SpecEdit]]:
     spec = pod.spec
     for constraint in spec.topology_spread_constraints:
         if constraint.when_unsatisfiable == HARD:
@@ -142,19 +141,17 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
             yield "spec.topologySpreadConstraints", value, partial(_unspread, key=constraint.topology_key)
     for key, wanted in spec.node_selector.items():
         yield "spec.nodeSelector", f"{key}={wanted}", partial(without_keys, keys=(key,))
-    affinity = spec.affinity
-    if affinity is not None:
-        if affinity.node_affinity is not None and affinity.node_affinity.required is not None:
-            yield "spec.affinity.nodeAffinity", "required", partial(_unbound, name="node_affinity")
-        for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
-            pod_terms: PodAffinity | None = getattr(affinity, name)
-            if pod_terms is not None and pod_terms.required:
-                value = "; ".join(
-                    f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
-                    for t in pod_terms.required
-                )
-                yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
-    resources = {name for c in (*spec.containers, *spec.init_containers) for name in c.resources.defaulted}
+    if spec.required_nodes is not None:
+        yield "spec.affinity.nodeAffinity", "required", partial(_unbound, name="node_affinity")
+    for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
+        side: PodAffinity | None = getattr(spec.affinity, name, None)
+        if side is not None and side.required:
+            value = "; ".join(
+                f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
+                for t in side.required
+            )
+            yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
+    resources = {name for c in spec.all_containers for name in c.resources.defaulted}
     for name in sorted(resources):
         yield f"spec.containers[].resources.requests.{name}", "", partial(without_request, name=name)
 

@@ -149,7 +149,7 @@ def _not_created(static: AtRest, pods: list[int], raised: RaisedQuotas, owners: 
     tried = raised.concerns(first)
     return Explanation(
         pod=problem.pods[first].key,
-        workload=owners.workload_of(problem.pods[first], problem.template(first)),
+        workload=owners.of(problem.pods[first]),
         alike=tuple(problem.pods[other].key for other in pods[1:]),
         message=static.messages[first],
         fixes=raised.fixes(pods) if tried else (),
@@ -162,7 +162,7 @@ def _waiting(static: AtRest, pod: int, node: int, owners: Owners) -> Explanation
     """A pod that needs nothing but another try."""
     return Explanation(
         pod=static.problem.pods[pod].key,
-        workload=owners.workload_of(static.problem.pods[pod], static.problem.template(pod)),
+        workload=owners.of(static.problem.pods[pod]),
         message=static.messages[pod],
         fixes=(FixDocument(changes=(), node=static.problem.nodes.names[node]),),
         tried=0,

@@ -9,7 +9,7 @@ from functools import partial
 
 from models.objects.containers import Container
 from models.objects.pod import PodSpec
-from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from models.objects.selectors import NodeSelector, NodeSelectorRequirement
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost, with_required
 from planner.explain.node_risks import PLATFORMS, required_labels
@@ -43,10 +43,9 @@ def corrections(case: PendingCase) -> Iterator[ClusterChange]:
 def resource_corrections(case: PendingCase) -> Iterator[ClusterChange]:
     """Resources of which no node has any, and whose names look mistyped, corrected together."""
     spec = case.template.pod.spec
-    containers = (*spec.containers, *spec.init_containers)
     known = {name for node in case.problem.nodes.nodes for name in node.status.allocatable}
     # Of devices most manifests have limits alone, which are the requests, too.
-    asked = dict.fromkeys(name for item in containers for name in item.resources.defaulted)
+    asked = dict.fromkeys(name for item in spec.all_containers for name in item.resources.defaulted)
     found = {name: meant for name in asked if name not in known and (meant := likely_key(name, known))}
     if found:
         words = [f"{meant}? No node has {name}" for name, meant in found.items()]
@@ -91,19 +90,14 @@ def likely_key(key: str, known: set[str]) -> str:
     return f"{prefix}/{meant}" if meant else likely(key, {k for k in known if k.endswith(f"/{name}")})
 
 
-def _terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:
-    wanted = spec.affinity.node_affinity if spec.affinity else None
-    return wanted.required.node_selector_terms if wanted and wanted.required else ()
-
-
 def _corrected(spec: PodSpec, found: Corrections) -> PodSpec:
     selector = {key: found.get((key, value), value) for key, value in spec.node_selector.items()}
     spec = spec.model_copy(update={"node_selector": selector})
-    if not _terms(spec):
+    if spec.required_nodes is None:
         return spec
     terms = tuple(
         term.model_copy(update={"match_expressions": tuple(_meant(i, found) for i in term.match_expressions)})
-        for term in _terms(spec)
+        for term in spec.required_nodes.node_selector_terms
     )
     return with_required(spec, "node_affinity", NodeSelector(node_selector_terms=terms))
 

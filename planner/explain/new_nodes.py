@@ -20,6 +20,7 @@ from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
 from planner.explain.volume_places import labels_to_reach
+from planner.problem.eligibility import keeps_away
 from planner.problem.nodes import HOSTNAME, Column, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
 from planner.problem.state_taints import lasting
@@ -85,13 +86,8 @@ def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -
 
 
 def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:
-    tolerations = case.template.pod.spec.tolerations
-    repelling = tuple(
-        taint
-        for taint in lasting(node.spec.taints)
-        if taint.effect != "PreferNoSchedule"
-        and not any(toleration.tolerates(taint) for toleration in tolerations)
-    )
+    taints, spec = lasting(node.spec.taints), case.template.pod.spec
+    repelling = tuple(taint for taint in taints if keeps_away(taint, spec))
     need = _NodeNeed(repelling, {**missing_labels(case, node), **labels_to_reach(case, node)}, {})
     return replace(need, room=_bigger(case, position, need.on(node_copy(node, node.name))))
 

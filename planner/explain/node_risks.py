@@ -64,8 +64,8 @@ def risk_without(keys: Iterable[str]) -> str:
 def required_labels(spec: PodSpec) -> Iterator[tuple[str, str]]:
     """The labels that a pod asks of its node by nodeSelector and required node affinity, and their values."""
     yield from spec.node_selector.items()
-    wanted = spec.affinity.node_affinity if spec.affinity else None
-    for term in wanted.required.node_selector_terms if wanted and wanted.required else ():
+    required = spec.required_nodes
+    for term in required.node_selector_terms if required else ():
         for item in term.match_expressions:
             if item.operator == "In":
                 yield from ((item.key, value) for value in item.values)

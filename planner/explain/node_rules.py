@@ -19,10 +19,9 @@ from planner.explain import misspelled
 from planner.explain.blockers import Blocker, PendingCase, refusing
 from planner.explain.change import ClusterChange, Cost, with_required
 from planner.explain.node_risks import risk_of_taint, risk_without
-from planner.problem.eligibility import affinity_of
+from planner.problem.eligibility import keeps_away
 from planner.problem.nodes import Mask
 
-_REPELLING = ("NoSchedule", "NoExecute")
 #: Labels that say what a node is; writing something else there would be false.
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
 
@@ -71,14 +70,8 @@ def _tainted(case: PendingCase) -> Mask:
 
 
 def _untolerated(case: PendingCase, taints: Iterable[Taint], *, cordon: bool) -> list[Taint]:
-    tolerations = case.template.pod.spec.tolerations
-    return [
-        taint
-        for taint in taints
-        if taint.effect in _REPELLING
-        and (cordon or taint.key != CORDON.key)
-        and not any(toleration.tolerates(taint) for toleration in tolerations)
-    ]
+    found = (taint for taint in taints if cordon or taint.key != CORDON.key)
+    return [taint for taint in found if keeps_away(taint, case.template.pod.spec)]
 
 
 def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
@@ -134,8 +127,9 @@ def _given_affinity(case: PendingCase) -> NodeSelector | None:
 
     It stands in place of the template's, so no change of that reaches it.
     """
-    owner, wanted = case.template.owner, affinity_of(case.template.pod)
-    return wanted.required if owner is not None and owner.kind == "DaemonSet" and wanted else None
+    owner = case.template.owner
+    is_given = owner is not None and owner.kind == "DaemonSet"
+    return case.template.pod.spec.required_nodes if is_given else None
 
 
 def _label(case: PendingCase, position: int, node: Node) -> Iterator[ClusterChange]:
@@ -188,9 +182,8 @@ def missing_labels(case: PendingCase, node: Node) -> dict[str, str | None]:
 
 def _required(case: PendingCase) -> Iterator[NodeSelector]:
     """The pod's required node affinity, and what its profile adds."""
-    wanted = affinity_of(case.template.pod)
-    if wanted is not None and wanted.required is not None:
-        yield wanted.required
+    if (required := case.template.pod.spec.required_nodes) is not None:
+        yield required
     profile = case.framework.profile
     for plugin in profile.of(NodeAffinityPlugin):
         if plugin in profile.filters and plugin.added is not None and plugin.added.required is not None:
@@ -239,14 +232,14 @@ def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
             edit=lambda spec: without_keys(spec, keys),
             risk=risk_without(keys),
         )
-        wanted = affinity_of(case.template.pod)
-        if wanted is not None and wanted.required is not None and _given_affinity(case) is None:
+        required = case.template.pod.spec.required_nodes
+        if required is not None and _given_affinity(case) is None:
             yield ClusterChange(
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(keys) + 1,
                 f"drop {what} and the required node affinity",
                 edit=lambda spec: _without_affinity(without_keys(spec, keys)),
-                risk=risk_without([*keys, *_keys_of(wanted.required)]),
+                risk=risk_without([*keys, *_keys_of(required)]),
             )
 
 
@@ -258,12 +251,10 @@ def without_keys(spec: PodSpec, keys: Collection[str]) -> PodSpec:
 
 def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
     """Drop the expressions of one term that a node does not meet, or all of the required affinity."""
-    wanted = affinity_of(case.template.pod)
-    if wanted is None or wanted.required is None:
+    required = case.template.pod.spec.required_nodes
+    if required is None or required.matches(node.metadata.labels, node.name):
         return
-    terms = wanted.required.node_selector_terms
-    if wanted.required.matches(node.metadata.labels, node.name):
-        return
+    terms = required.node_selector_terms
     for number, term in enumerate(terms):
         kept = NodeSelectorTerm(
             match_expressions=tuple(i for i in term.match_expressions if i.matches(node.metadata.labels)),
@@ -288,7 +279,7 @@ def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
         Cost.DROP_REQUIREMENT + 2,
         "drop the required node affinity",
         edit=_without_affinity,
-        risk=risk_without(_keys_of(wanted.required)),
+        risk=risk_without(_keys_of(required)),
     )
 
 

@@ -11,6 +11,7 @@ from models.objects.custom_workload import is_of_others
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
+from models.words import listed
 from planner.audit.spread_counts import Owners, spelled
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
@@ -27,7 +28,6 @@ from planner.explain.volume_places import volume_places
 from planner.problem.nodes import Mask
 
 _MOST_PODS = 10
-_MOST_NAMED = 3
 
 
 def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
@@ -35,7 +35,7 @@ def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: 
     pods = case.problem.pods
     return Explanation(
         pod=pods[case.pod].key,
-        workload=owners.workload_of(pods[case.pod], case.template),
+        workload=owners.of(pods[case.pod]),
         alike=tuple(pods[other].key for other in alike),
         message=case.static.messages[case.pod],
         nodes=tuple(_blocked(case)),
@@ -107,8 +107,7 @@ def _minimum_from(case: PendingCase, rule: Rule, counts: dict[str, int]) -> str:
         return f"minDomains {rule.constraint.min_domains or 1}: there {are} only {there}"
     lowest = sorted(value for value, pods in counts.items() if pods == rule.minimum())
     if len(lowest) > 1:
-        shown = ", ".join(lowest[:_MOST_NAMED]) + (", ..." if len(lowest) > _MOST_NAMED else "")
-        return f"the fewest pods, in {len(lowest)} domains ({shown})"
+        return f"the fewest pods, in {len(lowest)} domains ({listed(lowest)})"
     return f"{lowest[0]}, {_state_of(case, rule, lowest[0])}"
 
 
@@ -189,7 +188,7 @@ def _in_manifest(
 ) -> FixChange:
     namespace, owner = case.template.namespace, case.template.owner
     of_others = owner is not None and is_of_others(owner.api_version)
-    workload = owners.workload_of(case.problem.pods[case.pod], case.template)
+    workload = owners.of(case.problem.pods[case.pod])
     return FixChange(
         action=change.action,
         target=workload,

@@ -10,11 +10,11 @@ import numpy as np
 from models.objects.containers import Container
 from models.objects.node import Node
 from models.objects.pod import PodSpec
+from models.words import counted
 from planner.constraints import Filter
 from planner.constraints.node_ports import NodePorts, clash
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
-from planner.documents.words import counted
 from planner.explain.blockers import Blocker, PendingCase, nothing, refusing
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.misspelled import resource_corrections
@@ -182,7 +182,7 @@ def _has_ports_merged(spec: PodSpec) -> bool:
     """Whether a container has one port under two protocols, which a patch could not tell apart."""
     return any(
         len({port.container_port for port in container.ports}) < len(container.ports)
-        for container in (*spec.containers, *spec.init_containers)
+        for container in spec.all_containers
     )
 
 

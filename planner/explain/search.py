@@ -115,19 +115,15 @@ class FixSearch:
                 self._try(few[: self._effort.new_node_kinds] if self._fixes else few)
             if self._enough(size):
                 break
-        if not self._fixes:
-            self._try(self._more_nodes())
         small = self._case.problem.nodes.size <= self._effort.every_node_tried
-        for more in (
-            self._with_new_node,
-            lambda: self._everywhere(patterns),
-            lambda: self._with_constraints_dropped(patterns),
-        ):
-            if not self._fixes and (small or more == self._with_new_node):
-                self._try(more())
-        if not self._fixes:
-            # A new zone is the last thing to ask for.
-            self._try(self._in_new_domains(pod_affinity_changes.without_open_domains(self._case)))
+        further = [self._more_nodes(), self._with_new_node()]
+        if small:
+            further += [self._everywhere(patterns), self._with_constraints_dropped(patterns)]
+        # A new zone is the last thing to ask for.
+        further.append(self._in_new_domains(pod_affinity_changes.without_open_domains(self._case)))
+        for candidates in further:
+            if not self._fixes:
+                self._try(candidates)
         stopped = is_stop_requested(self._stop_event)
         done = bool(self._fixes) or (small and not self._cut)
         fixes, risky = self._best(self._fixes), self._best(self._risky)

@@ -49,14 +49,14 @@ def _whole_pages(name: str, amount: int) -> int:
 
 def _with_requests(spec: PodSpec, lowered: PodSpec) -> PodSpec:
     """A spec with the resources of another one, its ports kept; a template may lack containers of its pod."""
-    found = {item.name: item.resources for item in (*lowered.containers, *lowered.init_containers)}
+    found = {item.name: item.resources for item in lowered.all_containers}
     merged = spec.with_containers(lambda item: item.model_copy(update={"resources": found[item.name]}))
     return merged.model_copy(update={"resources": lowered.resources})
 
 
 def _lowered(pod: Pod, spec: PodSpec, name: str, goal: int) -> PodSpec | None:
     """A spec whose effective request is the goal or less: the largest containers give way first."""
-    for _ in range(1 + len(spec.containers) + len(spec.init_containers)):
+    for _ in range(1 + len(spec.all_containers)):
         over = pod_requests(pod.model_copy(update={"spec": spec})).get(name, 0) - goal
         if over <= 0:
             return spec

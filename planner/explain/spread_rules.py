@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,7 @@ from models.objects.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import SOFT, PodTopologySpread, Rule
 from planner.constraints.pod_topology_spread.rule import NO_LABEL
 from planner.explain.blockers import Blocker, PendingCase
-from planner.explain.change import ClusterChange, Cost
+from planner.explain.change import ClusterChange, Cost, SpecEdit
 from planner.explain.misspelled import likely_key
 from planner.explain.node_rules import label
 from planner.explain.room_changes import delete
@@ -110,7 +110,7 @@ def _changed(
     return ClusterChange(action, cost, summary, subject=key, edit=_edit(case, rule, terms))
 
 
-def _edit(case: PendingCase, rule: Rule, terms: dict[str, object]) -> Callable[[PodSpec], PodSpec]:
+def _edit(case: PendingCase, rule: Rule, terms: dict[str, object]) -> SpecEdit:
     """Change one constraint where it stands; the profile's defaults become the pod's own."""
     asked = rule.constraint
     defaults = () if case.template.pod.spec.topology_spread_constraints else _spelled_out(case)

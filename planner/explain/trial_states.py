@@ -100,12 +100,8 @@ class TrialState:
                 self.try_until_refused(group)
             if not self._nominated:
                 self._moves_without[key] = [*state.moves_since(mark)]
-            return mark
-        for pod, node, came in known:
-            if came:
-                state.bind(pod, node)
-            else:
-                state.unbind(pod)
+        else:
+            state.redo(known)
         return mark
 
     def try_until_refused(self, group: Sequence[int]) -> tuple[Sequence[int], bool]:

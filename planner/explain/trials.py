@@ -68,13 +68,7 @@ class Trials:
     def _made_with(self, spec: PodSpec, candidate: Candidate) -> PodSpec:
         """The spec of a pod that is made with the changes, with the defaults of LimitRanges."""
         found = edited(spec, candidate)
-        if not self._bounds or not _makes_anew(candidate):
-            return found
-        update = {
-            "containers": defaulted(found.containers, self._bounds),
-            "init_containers": defaulted(found.init_containers, self._bounds),
-        }
-        return found.model_copy(update=update)
+        return defaulted(found, self._bounds) if self._bounds and _makes_anew(candidate) else found
 
     @cached_property
     def _ahead(self) -> list[list[int]]:

@@ -14,7 +14,7 @@ from models import Cluster
 from models.admission.chain import is_new
 from models.controllers.owners import Workloads
 from models.controllers.reconcile import workloads_of
-from models.controllers.stateful import ordinal_of
+from models.controllers.stateful import is_kept, ordinal_of
 from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod
 from models.objects.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
@@ -61,9 +61,7 @@ def _partition_over(workloads: Workloads, pod: Pod) -> int:
     owner, ordinal = workloads.controller_of(pod), ordinal_of(pod)
     if not isinstance(owner, StatefulSet) or ordinal is None:
         return 0
-    strategy = owner.spec.update_strategy
-    partition = strategy.rolling_update.partition if strategy.type == "RollingUpdate" else 0
-    return partition if ordinal < owner.spec.ordinals.start + partition else 0
+    return owner.spec.update_strategy.rolling_update.partition if is_kept(owner, ordinal) else 0
 
 
 def _why_kept(workloads: Workloads, pod: Pod) -> str:

@@ -148,7 +148,7 @@ def interchangeable_nodes(trial: TrialCluster, couplings: Mapping[int, CoupledCo
 
 def _asks_for(trial: TrialCluster, template: int, names: Iterable[str]) -> bool:
     """Whether a template's preferred nodeAffinity, or the scheduler configuration, names single nodes."""
-    affinity = trial.problem.templates[template].pod.spec.affinity
-    preferred = affinity.node_affinity.preferred if affinity is not None and affinity.node_affinity else ()
+    affinity = trial.problem.templates[template].pod.spec.node_affinity
+    preferred = () if affinity is None else affinity.preferred
     asked = repr((preferred, trial.problem.cluster.scheduler_config))
     return "metadata.name" in asked or any(name in asked for name in names)

@@ -25,6 +25,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models.controllers.stateful import set_key
 from planner.audit.spread_counts import workload_names
 from planner.constraints.family import PLENTY, Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
@@ -317,8 +318,7 @@ class EvictionTimeline:
 
     def waits_for_the_end(self, move: Move) -> bool:
         """Whether the replacement is made only after the old pod: StatefulSet pods keep their names."""
-        owner = self.problem.pods[move.pod].metadata.controller
-        return owner is not None and owner.kind == "StatefulSet"
+        return set_key(self.problem.pods[move.pod]) is not None
 
     def own_phases(self, move: Move) -> tuple[Phase, ...]:
         """The phases in which the replacement may be scheduled."""

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 
 from models import Cluster
-from models.controllers.owners import is_live
-from models.controllers.stateful import ordinal_of
+from models.controllers.owners import is_healthy
+from models.controllers.stateful import ordinal_of, set_key
 from models.objects.pod import Pod
 
 _Set = tuple[str, str]
@@ -34,13 +34,13 @@ def awaited(cluster: Cluster, pods: Mapping[int, Pod], new: Collection[int]) -> 
         return {}
     unready: dict[_Set | None, list[tuple[int, int]]] = {}
     for number, pod in pods.items():
-        if (owner := _owner(pod)) in ordered and not _is_ready(pod):
+        if (owner := set_key(pod)) in ordered and not is_healthy(pod):
             unready.setdefault(owner, []).append((_ordinal(pod), number))
     for several in unready.values():
         several.sort()
     found = {}
     for number in new:
-        several = unready.get(_owner(pods[number]), [])
+        several = unready.get(set_key(pods[number]), [])
         place = bisect_left(several, (_ordinal(pods[number]),))
         if place:
             found[number] = several[place - 1][1]
@@ -50,13 +50,3 @@ def awaited(cluster: Cluster, pods: Mapping[int, Pod], new: Collection[int]) -> 
 def _ordinal(pod: Pod) -> int:
     found = ordinal_of(pod)
     return -1 if found is None else found
-
-
-def _owner(pod: Pod) -> _Set | None:
-    """The StatefulSet that made the pod."""
-    owner = pod.metadata.controller
-    return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None
-
-
-def _is_ready(pod: Pod) -> bool:
-    return bool(pod.node_name) and is_live(pod) and not (pod.is_starting or pod.is_unready)

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from models.objects.device import DeviceRequest, ResourceClaim
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
+from models.words import listed
 
 #: What the API server reserves a claim for at most.
 MOST_RESERVATIONS = 256
 #: An extended resource of this name stands for the DeviceClass behind the slash.
-_MOST_NAMED = 3
 _CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
@@ -129,10 +129,9 @@ class DeviceClaims:
         waiting = [(pod.key, claim) for pod in looked_at for claim in self.unallocated(pod)]
         if waiting:
             pods = len({pod for pod, _ in waiting})
-            named = ", ".join(f"{pod}: {claim}" for pod, claim in waiting[:_MOST_NAMED])
-            more = ", ..." if len(waiting) > _MOST_NAMED else ""
+            named = listed(f"{pod}: {claim}" for pod, claim in waiting)
             left = "1 pending pod is left" if pods == 1 else f"{pods} pending pods are left"
-            yield f"{left} undecided, for devices are not judged ({named}{more})"
+            yield f"{left} undecided, for devices are not judged ({named})"
 
     def missing_class(self, claim: ResourceClaim) -> str | None:
         """kube's words for the first request of a claim whose class does not exist."""

@@ -6,11 +6,11 @@ policies decide by it which nodes count as domains.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from models.objects.affinity import NodeAffinity, Taint, Toleration
-from models.objects.pod import Pod
+from models.objects.affinity import Taint
+from models.objects.pod import Pod, PodSpec
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Mask, NodeAxis
 
@@ -20,25 +20,14 @@ if TYPE_CHECKING:
 _REPELLING = ("NoSchedule", "NoExecute")
 
 
-def affinity_of(pod: Pod) -> NodeAffinity | None:
-    """The node affinity of a pod, if it has one."""
-    affinity = pod.spec.affinity
-    return None if affinity is None else affinity.node_affinity
-
-
 def affinity_part(pod: Pod) -> Hashable:
     """What of a pod decides which nodes it may run on."""
-    affinity = affinity_of(pod)
-    selector = tuple(sorted(pod.spec.node_selector.items()))
-    return selector, None if affinity is None else affinity.required
+    return tuple(sorted(pod.spec.node_selector.items())), pod.spec.required_nodes
 
 
-def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
-    """The position, from 1, of the first taint that keeps a pod away; 0 when none does."""
-    for number, taint in enumerate(taints, start=1):
-        if taint.effect in _REPELLING and not any(t.tolerates(taint) for t in tolerations):
-            return number
-    return 0
+def keeps_away(taint: Taint, spec: PodSpec) -> bool:
+    """Whether a taint keeps a pod off a node."""
+    return taint.effect in _REPELLING and not spec.tolerates(taint)
 
 
 class Eligibility:
@@ -54,16 +43,14 @@ class Eligibility:
         return self._by_affinity.get(template.eligibility, lambda: self._match(template))
 
     def _match(self, template: Template) -> Mask:
-        mask = self._nodes.with_labels(template.pod.spec.node_selector.items())
-        affinity = affinity_of(template.pod)
-        if affinity is not None and affinity.required is not None:
-            mask = mask & self._nodes.matching(affinity.required)
-        return mask
+        spec = template.pod.spec
+        mask = self._nodes.with_labels(spec.node_selector.items())
+        return mask if spec.required_nodes is None else mask & self._nodes.matching(spec.required_nodes)
 
     def by_taints(self, template: Template) -> Mask:
         """The nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
-        tolerations = template.pod.spec.tolerations
+        spec = template.pod.spec
         return self._by_taints.get(
             template.tolerations,
-            lambda: self._nodes.by_taints(lambda taints: untolerated(taints, tolerations)) == 0,
+            lambda: self._nodes.by_taints(lambda taints: any(keeps_away(one, spec) for one in taints)) == 0,
         )

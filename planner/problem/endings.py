@@ -14,8 +14,8 @@ from functools import cached_property
 
 from models.objects.node import Node
 from models.objects.pod import Pod
+from models.words import counted
 from planner.documents.drain import Reason
-from planner.documents.words import counted
 from planner.problem.nodes import Codes
 
 #: Why pods are not moved that would stay Terminating.

@@ -18,6 +18,7 @@ import numpy as np
 from models import Cluster
 from models.admission.chain import is_new
 from models.collector import collector_paused
+from models.objects.base import FAR_AHEAD
 from models.objects.custom_workload import is_custom
 from models.objects.node import Node
 from models.objects.pod import Pod
@@ -47,8 +48,6 @@ _FOLLOWING = (
 )
 #: What is said of a pod whose gates keep the scheduler from looking at it.
 GATED = "scheduling gated"
-#: A pod without a creation time is yet to be created, after all that exist.
-_NOT_CREATED = datetime.max.replace(tzinfo=UTC)
 
 
 class Problem:
@@ -390,7 +389,8 @@ class Problem:
     def queue(self) -> list[int]:
         """The pending pods in the order the scheduler takes them: priority, age, appearance."""
         pending = [p for p in np.flatnonzero(self.node_of < 0).tolist() if not self.pods[p].is_terminating]
-        created = {p: self.pods[p].metadata.creation_timestamp or _NOT_CREATED for p in pending}
+        # A pod without a creation time is yet to be created, after all that exist.
+        created = {p: self.pods[p].metadata.creation_timestamp or FAR_AHEAD for p in pending}
         by_age = np.array(sorted(pending, key=created.__getitem__), np.intp)
         queue: list[int] = by_age[np.argsort(-self.priorities[by_age], kind="stable")].tolist()
         return queue

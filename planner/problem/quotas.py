@@ -17,8 +17,7 @@ from models import Cluster
 from models.admission.chain import is_new
 from models.admission.limits import claim_out_of_bounds
 from models.controllers.templates import stand_in_uid
-from models.objects.affinity import PodAffinityTerm
-from models.objects.containers import Container, ResourceRequirements
+from models.objects.containers import ResourceRequirements
 from models.objects.pod import Pod, PodSpec, PodStatus
 from models.objects.policy import LimitRangeItem, ResourceQuota, ScopeRequirement
 from models.objects.storage import PersistentVolumeClaim
@@ -248,18 +247,14 @@ def _asking_for_limits(pod: Pod) -> Pod:
     def swapped(resources: ResourceRequirements) -> ResourceRequirements:
         return ResourceRequirements.model_construct(requests=resources.limits, limits={})
 
-    def with_limits(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(c.model_copy(update={"resources": swapped(c.resources)}) for c in containers)
-
     spec, own = pod.spec, pod.spec.resources
-    limited = {name for c in (*spec.containers, *spec.init_containers) for name in c.resources.limits}
+    limited = {name for container in spec.all_containers for name in container.resources.limits}
     limited |= own.limits.keys() if own else set()
     update: dict[str, object] = {
-        "containers": with_limits(spec.containers),
-        "init_containers": with_limits(spec.init_containers),
         "resources": None if own is None else swapped(own),
         "overhead": {name: amount for name, amount in spec.overhead.items() if name in limited},
     }
+    spec = spec.with_containers(lambda one: one.model_copy(update={"resources": swapped(one.resources)}))
     return pod.model_copy(update={"spec": spec.model_copy(update=update), "status": PodStatus()})
 
 
@@ -271,7 +266,7 @@ def _unnamed(spec: PodSpec, hard: Amounts) -> Iterator[str]:
         side, resource = "limits" if name.startswith("limits.") else "defaulted", _unit(name)
         lacking = sorted(
             container.name
-            for container in (*spec.containers, *spec.init_containers)
+            for container in spec.all_containers
             if resource not in getattr(container.resources, side)
         )
         if lacking:
@@ -296,7 +291,7 @@ def _always(_: PodSpec) -> bool:
 
 
 def _is_best_effort(spec: PodSpec) -> bool:
-    found = [container.resources for container in (*spec.containers, *spec.init_containers)]
+    found = [container.resources for container in spec.all_containers]
     found += [] if spec.resources is None else [spec.resources]
     return not any(
         side.get(name) for item in found for side in (item.requests, item.limits) for name in _COMPUTE
@@ -304,14 +299,7 @@ def _is_best_effort(spec: PodSpec) -> bool:
 
 
 def _crosses_namespaces(spec: PodSpec) -> bool:
-    affinity = spec.affinity
-    sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    terms: list[PodAffinityTerm] = [
-        term
-        for side in sides
-        if side is not None
-        for term in (*side.required, *(item.pod_affinity_term for item in side.preferred))
-    ]
+    terms = spec.affinity.pod_terms() if spec.affinity else ()
     return any(term.namespaces or term.namespace_selector is not None for term in terms)
 
 

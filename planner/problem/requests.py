@@ -15,7 +15,7 @@ from typing import NamedTuple
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.pod import ContainerStatus, Pod
 from models.objects.quantity import format_quantity, milli, parse_quantity, whole
-from planner.documents.words import counted
+from models.words import counted
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -155,8 +155,7 @@ def _in_resize(pod: Pod) -> list[tuple[Container, ContainerStatus]]:
     if not statuses:
         return []
     found = {status.name: status for status in statuses}
-    containers = (*pod.spec.init_containers, *pod.spec.containers)
-    pairs = ((container, found[container.name]) for container in containers if container.name in found)
+    pairs = ((one, found[one.name]) for one in pod.spec.all_containers if one.name in found)
     return [pair for pair in pairs if _differs(*pair)]
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import is_, itemgetter
 
 from models import Cluster
-from models.objects.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint
+from models.objects.affinity import TopologySpreadConstraint
 from models.objects.base import OwnerReference
 from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import LabelSelector
@@ -204,7 +204,7 @@ def selected_keys(cluster: Cluster) -> frozenset[str]:
     for constraint in _distinct(pod.spec.topology_spread_constraints for pod in cluster.pods):
         keys.update(constraint.match_label_keys, _keys_of(constraint.label_selector))
     for affinity in {id(pod.spec.affinity): pod.spec.affinity for pod in cluster.pods}.values():
-        for term in _pod_terms(affinity):
+        for term in affinity.pod_terms() if affinity else ():
             keys.update(term.match_label_keys, term.mismatch_label_keys)
             keys.update(_keys_of(term.label_selector))
     selectors = [found.spec.selector for found in cluster.replica_sets]
@@ -225,15 +225,6 @@ def _distinct(
     """Every member of the groups, those of a group that many pods share only once."""
     for group in {id(group): group for group in groups}.values():
         yield from group
-
-
-def _pod_terms(affinity: Affinity | None) -> Iterable[PodAffinityTerm]:
-    if affinity is None:
-        return
-    for kind in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if kind is not None:
-            yield from kind.required
-            yield from (weighted.pod_affinity_term for weighted in kind.preferred)
 
 
 def _keys_of(selector: LabelSelector | None) -> Iterable[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from models.objects.pod import Pod
-from planner.documents.words import counted
+from models.words import counted
 from planner.problem.volume_claims import Claims, claims_of
 
 if TYPE_CHECKING:

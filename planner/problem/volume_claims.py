@@ -109,6 +109,10 @@ class Claims:
         """Whether a claim's class was not listed, and so it is not known when the claim is bound."""
         return self._classes_unseen and self.storage_class(claim) is None
 
+    def mounted_by(self, pod: Pod) -> Iterator[PersistentVolumeClaim]:
+        """The claims that a pod mounts, as far as they are here."""
+        return (self.by_key[use.key] for use in claims_of(pod) if use.key in self.by_key)
+
     def is_unknown(self, pod: Pod) -> bool:
         """Whether it is open where the claims of a pod may be used: what decides may not be listed."""
         return any(self._is_unknown(self.by_key.get(use.key)) for use in claims_of(pod))
@@ -202,8 +206,8 @@ class Claims:
 
     def unbound(self, pod: Pod) -> list[PersistentVolumeClaim]:
         """The waiting claims of a pod, smallest first."""
-        found = [self.by_key[use.key] for use in claims_of(pod) if use.key in self.by_key]
-        waiting = [claim for claim in found if not self.is_bound(claim) and self.waits(claim)]
+        unbound = (claim for claim in self.mounted_by(pod) if not self.is_bound(claim))
+        waiting = filter(self.waits, unbound)
         return sorted(waiting, key=lambda claim: claim.spec.resources.requests.get("storage", 0))
 
     def given(self, pod: Pod) -> list[PersistentVolume]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 _T = TypeVar("_T")
+#: Told how many are done, of how many.
+Progress = Callable[[int, int], None]
 #: How often a long computation is asked whether it should stop, in seconds.
 _POLL_SECONDS = 0.05
 

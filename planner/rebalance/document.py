@@ -10,11 +10,11 @@ import numpy as np
 
 from models.errors import InternalError
 from models.objects.pod import Pod
+from models.words import are, counted
 from planner.audit import spread_counts
 from planner.audit.findings import change_of, findings_of
 from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
-from planner.documents.words import are, counted
 from planner.landing.landing import RESTRICTED, Landing
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -166,7 +166,7 @@ def steps(
             yield MoveStep(
                 wave=number,
                 pod=problem.pods[move.pod].key,
-                workload=owners.workload(problem.template(move.pod)),
+                workload=owners.of(problem.pods[move.pod]),
                 owner=_owner(problem.pods[move.pod]),
                 source=names[move.source],
                 node=names[move.target],

@@ -16,8 +16,8 @@ import numpy as np
 
 from models import Cluster
 from models.objects.pod import Pod
+from models.words import are, counted
 from planner.documents.move_plan import MovePlan
-from planner.documents.words import are, counted
 from planner.eviction.budgets import ALLOWS_NONE
 from planner.eviction.controllers import EMPTIED
 from planner.eviction.protections import SOFT, unmodelled

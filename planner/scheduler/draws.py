@@ -38,9 +38,7 @@ class Draws:
         if wanted >= asked or not feasible.count:
             return Competitors(feasible)
         order = self._sampling.found(feasible.mask, plan.named, wanted)
-        mask = np.zeros(self._size, np.bool_)
-        mask[order] = True
-        return Competitors(Feasible(mask), order)
+        return Competitors(Feasible(framework.problem.nodes.mask_of(order)), order)
 
     def pick(self, framework: Framework, plan: Plan, found: Competitors) -> int:
         """One of the nodes with the highest total.

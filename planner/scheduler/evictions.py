@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from models.objects.base import LONG_AGO
 from planner.eviction.budgets import CoveringBudgets, allowance, draws_on
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.lower_priority_pods import Importance, LowerPriorityPods, started
@@ -18,7 +18,6 @@ from planner.scheduler.nominations import Nominations
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 _PRIORITY_SHIFT = 1 << 31
-_THE_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 #: What costs least is chosen: kube's criteria in their order, then how many pods are still to be evicted.
 Cost = tuple[float, ...]
@@ -124,6 +123,6 @@ class Evictions:
             priorities[0],
             sum(priority + _PRIORITY_SHIFT for priority in priorities),
             len(priorities),
-            -(started(pods[victims[0]]) - _THE_BEGINNING).total_seconds(),
+            -(started(pods[victims[0]]) - LONG_AGO).total_seconds(),
             sum(not pods[victim].is_terminating for victim in victims),
         )

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 import numpy as np
 
+from models.objects.base import FAR_AHEAD
 from models.objects.pod import Pod
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
 from planner.state.state import State
 
-_NOT_STARTED = datetime.max.replace(tzinfo=UTC)
 #: Beyond this share of changed nodes everything is added up anew.
 _ANEW_SHARE = 4
 
 
 def started(pod: Pod) -> datetime:
     """Since when a pod has run; one that has not begun comes after all that have."""
-    return pod.status.start_time or _NOT_STARTED
+    return pod.status.start_time or FAR_AHEAD
 
 
 class Importance:

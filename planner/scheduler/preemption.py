@@ -194,10 +194,7 @@ class Preemption:
             find if asked.all() else lambda node: find(node) if simple[node] else try_on(node),
         )
         if not findings.candidates:
-            for reasons, times in (
-                *rooms.reasons(short[short != 0]),
-                *rooms.spread_reasons(skewed[skewed != 0]),
-            ):
+            for reasons, times in rooms.reasons(short, skewed):
                 findings.fail(reasons, times)
 
     def _try_each(self, nodes: Codes, findings: Findings, find: Callable[[int], Found]) -> None:

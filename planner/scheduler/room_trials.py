@@ -72,10 +72,12 @@ class RoomTrials:
         _, load = self._lower.current()
         return np.asarray(self._fit.reject_without(self._template, load))
 
-    def reasons(self, short: Ints) -> Iterator[tuple[tuple[str, ...], int]]:
-        """What these codes say in kube's words, each list of reasons with the number of nodes."""
-        for code, times in zip(*np.unique(short, return_counts=True), strict=True):
-            yield self._fit.verdict(self._template, int(code)).reasons, int(times)
+    def reasons(self, short: Ints, skewed: Ints) -> Iterator[tuple[tuple[str, ...], int]]:
+        """What codes of both kinds say in kube's words, each list of reasons with the number of nodes."""
+        for plugin, codes in ((self._fit, short), (self._spread, skewed)):
+            for code, times in zip(*np.unique(codes[codes != 0], return_counts=True), strict=True):
+                if plugin is not None:
+                    yield plugin.verdict(self._template, int(code)).reasons, int(times)
 
     def skewed(self) -> Ints:
         """For every node 0 where the spread constraints let the pod come once evictions are made."""
@@ -83,12 +85,6 @@ class RoomTrials:
         for rule, slack in zip(self._rules, self._slack, strict=True):
             found = np.where(found == 0, rule.refused(slack), found)
         return found
-
-    def spread_reasons(self, skewed: Ints) -> Iterator[tuple[tuple[str, ...], int]]:
-        """The same for the codes of spread constraints."""
-        for code, times in zip(*np.unique(skewed, return_counts=True), strict=True):
-            if self._spread is not None:
-                yield self._spread.verdict(self._template, int(code)).reasons, int(times)
 
     def by_numbers(self, node: int) -> Found:
         """The fewest evictions that open a node which they do open; room and spread are all that matters."""

@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from functools import cache
 
 import numpy as np
 
+from models.objects.base import FAR_AHEAD
 from models.objects.node import Node
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
@@ -37,7 +37,6 @@ _HELD_UP = 0.85
 _IN_THE_FIRST = 0.25
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _REGIONS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
-_NOT_CREATED = datetime.max.replace(tzinfo=UTC)
 
 
 def enough(nodes: int, percentage: int | None) -> int:
@@ -60,7 +59,7 @@ class Sampling:
             draw.shuffle(self._order)
             self._start = draw.randrange(max(1, len(nodes)))
         else:
-            self._order.sort(key=lambda node: nodes[node].metadata.creation_timestamp or _NOT_CREATED)
+            self._order.sort(key=lambda node: nodes[node].metadata.creation_timestamp or FAR_AHEAD)
         self._ring = np.array(zone_by_zone(nodes, self._order) * 2, np.intp)
 
     def found(self, feasible: Mask, among: Mask | None, wanted: int) -> Codes:

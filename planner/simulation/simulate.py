@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from models import Cluster
 from models.collector import old_left_alone
+from models.words import counted
 from planner.audit import spread_counts
 from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.findings import change_of
 from planner.documents import plan
 from planner.documents.reasons import pending_by_reason
 from planner.documents.rollout import AppliedSimulation
-from planner.documents.words import counted
 from planner.problem.problem import Problem
+from planner.proof.clock import Progress
 from planner.scheduler.draws import sampled
 from planner.scheduler.remarks import remarks
 from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 from planner.simulation.rollout import rollout
 from planner.simulation.rollout.replaced import taken_apart
-
-#: Told how many pods are decided, of how many.
-Progress = Callable[[int, int], None]
 
 
 def simulate(
@@ -98,7 +96,7 @@ def _decision(problem: Problem, owners: spread_counts.Owners, decision: Scheduli
     names = problem.nodes.names
     return plan.Decision(
         pod=problem.pods[decision.pod].key,
-        workload=owners.workload(problem.template(decision.pod)),
+        workload=owners.of(problem.template(decision.pod).pod),
         node=None if decision.node is None else names[decision.node],
         message=decision.message,
         nominated_node=None if decision.nominated is None else names[decision.nominated],

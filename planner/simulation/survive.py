@@ -176,7 +176,7 @@ def _stuck(problem: Problem, pods: Sequence[int]) -> Iterator[LostPending]:
     """Rows of pods in whose place none is made, those of a workload together."""
     owners, groups = Owners(problem.cluster), dict[Workload, list[int]]()
     for pod in pods:
-        workload = owners.workload_of(problem.pods[pod], problem.template(pod))
+        workload = owners.of(problem.pods[pod])
         groups.setdefault((problem.pods[pod].namespace, workload), []).append(pod)
     for (namespace, workload), several in groups.items():
         yield LostPending(
@@ -221,7 +221,7 @@ def _workloads(
     replicas, lost, ready, ready_lost = (Counter[Workload]() for _ in range(4))
     for number, pod in enumerate(problem.pods):
         if pod.node_name and is_replica(pod):
-            workload = (pod.namespace, owners.workload_of(pod, problem.template(number)))
+            workload = (pod.namespace, owners.of(pod))
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
             ready[workload] += before.is_ready(number)
@@ -250,7 +250,7 @@ def _workloads(
 
 def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
     found = static.problem.pods[pod]
-    return found.namespace, owners.workload_of(found, static.problem.template(pod))
+    return found.namespace, owners.of(found)
 
 
 def _pending(

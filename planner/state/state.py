@@ -250,6 +250,14 @@ class State:
             else:
                 yield step.pod, step.node, step.came
 
+    def redo(self, moves: Iterable[tuple[int, int, bool]]) -> None:
+        """Have pods come to nodes and leave them as they did before."""
+        for pod, node, came in moves:
+            if came:
+                self.bind(pod, node)
+            else:
+                self.unbind(pod)
+
     def rollback(self, mark: int) -> None:
         """Undo everything since the mark."""
         while len(self._journal) > mark:

@@ -10,7 +10,7 @@ import numpy as np
 
 from models import Cluster
 from models.objects.pod import Pod, PodStatus
-from planner.documents.words import counted
+from models.words import counted
 from planner.eviction.controllers import Controllers
 from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem

@@ -8,19 +8,19 @@ from models import Cluster
 from models.controllers.reconcile import workloads_of
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.workload import Workload
+from planner.eviction.expected_pods import Scaled
 from planner.whatif.unforeseen import why_unforeseen
 
 
-def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, str, int]]:
-    """The autoscalers whose workload is in the cluster, the workload as commands take it, and the maximum.
+def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Scaled, int]]:
+    """The autoscalers whose workload is in the cluster, the workload, and the maximum.
 
     Not those of a workload whose replicas another one sets, or of which it is not known what it makes then.
     """
     for scaler, workload, above in _scaled(cluster):
         most = scaler.spec.max_replicas
         if most is not None and above is None and not why_unforeseen(cluster, workload):
-            name = f"{workload.kind}/{workload.name}.{workload.namespace}"
-            yield scaler, name, most
+            yield scaler, workload, most
 
 
 def ineffective(cluster: Cluster) -> Iterator[str]:
@@ -31,10 +31,10 @@ def ineffective(cluster: Cluster) -> Iterator[str]:
             yield f"HorizontalPodAutoscaler {scaler.key} is left out: {above.kind} {above.key} sets the {of}"
 
 
-def _scaled(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Workload, Workload | None]]:
+def _scaled(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Scaled, Workload | None]]:
     """The autoscalers whose workload is in the cluster, the workload, and the one that it belongs to."""
     owners = workloads_of(cluster)
-    several: list[Workload] = [*cluster.deployments, *cluster.replica_sets, *cluster.stateful_sets]
+    several: list[Scaled] = [*cluster.deployments, *cluster.replica_sets, *cluster.stateful_sets]
     several += cluster.replication_controllers
     known = {(item.namespace, item.kind, item.name): item for item in several}
     for scaler in cluster.horizontal_pod_autoscalers:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from models import Cluster
 from models.controllers.reconcile import reconcile
 from models.objects.pod import Pod
-from planner.documents.words import counted
+from models.words import counted, listed
 from planner.eviction.budgets import TWO, Budgets, PodsOfCluster
-from planner.whatif.named import listed
 
 
 def without_pods(cluster: Cluster, gone: Collection[Pod], *, returning: Iterable[Pod] = ()) -> Cluster:

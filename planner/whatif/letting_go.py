@@ -25,15 +25,14 @@ def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixC
     owner = workloads_of(cluster).above(pod)
     if not isinstance(owner, Scaled):
         return
-    kind, replicas = type(owner).__name__, owner.spec.replicas + 1
-    name = f"{kind}/{owner.name}.{owner.namespace}"
+    name, target, replicas = owner.full_name, f"{owner.kind}/{owner.name}", owner.spec.replicas + 1
     yield (
         lambda: _with_a_ready_replica(scale(cluster, name, replicas), pod),
         FixChange(
             action="scale",
-            target=f"{kind}/{owner.name}",
+            target=target,
             namespace=owner.namespace,
-            summary=f"one more replica of {kind}/{owner.name}: {replicas}",
+            summary=f"one more replica of {target}: {replicas}",
             command=f"kubectl scale {kubectl_name(owner)} -n {owner.namespace} --replicas={replicas}",
         ),
     )

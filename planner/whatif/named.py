@@ -14,6 +14,7 @@ from models.objects.custom_workload import ARGO, KRUISE
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.workload import Workload
+from models.words import listed
 
 _SHORT = {
     "clone": "CloneSet",
@@ -45,7 +46,6 @@ _KINDS = (
     "CloneSet",
 )
 _LONG = {kind.lower(): kind for kind in _KINDS} | {f"{kind.lower()}s": kind for kind in _KINDS}
-_MOST_NAMES = 3
 
 Found = TypeVar("Found", bound=Pod | Workload)
 
@@ -131,12 +131,6 @@ def _owners(cluster: Cluster, kind: str, namespace: str | None) -> set[str]:
         if owner.kind == kind and namespace in (None, item.namespace)
         for name in (owner.name, f"{owner.name}.{item.namespace}")
     }
-
-
-def listed(names: Iterable[str]) -> str:
-    """A few names, and that there are more of them."""
-    found = list(names)
-    return ", ".join(found[:_MOST_NAMES]) + (", ..." if len(found) > _MOST_NAMES else "")
 
 
 def _only(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import run
-from tests.cli.manifests import deployment, lopsided, node, write
+from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +74,22 @@ def zones(tmp_path: Path) -> str:
     """Three zones of one small node, and a Deployment."""
     objects = [*(node(f"{zone}1", zone, cpu="1") for zone in "abc"), deployment("web", 3)]
     return write(tmp_path / "zones.json", *objects)
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> str:
+    """A cluster whose only constraint is broken."""
+    return write(tmp_path / "broken.json", *lopsided())
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> str:
+    """One pod that fits and one that does not."""
+    return write(tmp_path / "stuck.json", node("a1"), pod("small"), pod("huge", cpu="64"))
+
+
+@pytest.fixture
+def fragmented(tmp_path: Path) -> str:
+    """Two small pods that kube-scheduler puts on two nodes, and a large one that needs a whole node."""
+    small = [pod(f"small-{number}", cpu="500m") for number in range(2)]
+    return write(tmp_path / "fragmented.json", node("a1"), node("b1"), *small, pod("large", cpu="4"))

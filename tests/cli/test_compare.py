@@ -14,13 +14,6 @@ from tests.cli.manifests import deployment, node, pod, write
 
 
 @pytest.fixture
-def fragmented(tmp_path: Path) -> str:
-    """Two small pods that kube-scheduler puts on two nodes, and a large one that needs a whole node."""
-    small = [pod(f"small-{number}", cpu="500m") for number in range(2)]
-    return write(tmp_path / "fragmented.json", node("a1"), node("b1"), *small, pod("large", cpu="4"))
-
-
-@pytest.fixture
 def overfull(tmp_path: Path) -> str:
     """A pod that fits and one that fits nowhere, of different priorities."""
     return write(tmp_path / "overfull.json", node("a1"), pod("small"), pod("huge", cpu="64", priority=5))

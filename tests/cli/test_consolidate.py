@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.documents.words import priced
+from models.words import priced
 from tests.builders import node, pod
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write

@@ -13,14 +13,6 @@ from planner.fleet.tasks import Task
 from planner.fleet.worker import work
 from tests import seeds
 from tests.cli.conftest import Planner
-from tests.cli.manifests import deployment, node, write
-
-
-@pytest.fixture
-def zones(tmp_path: Path) -> str:
-    """Three zones of one small node, and a Deployment."""
-    objects = [*(node(f"{zone}1", zone, cpu="1") for zone in "abc"), deployment("web", 3)]
-    return write(tmp_path / "zones.json", *objects)
 
 
 @pytest.mark.parametrize(

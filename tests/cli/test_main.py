@@ -9,25 +9,13 @@ import yaml
 
 from planner.documents.plan import CheckReport, Simulation
 from tests.cli.conftest import Planner
-from tests.cli.manifests import lopsided, node, pod, write
+from tests.cli.manifests import node, pod, write
 
 
 @pytest.fixture
 def balanced(tmp_path: Path) -> str:
     """A cluster in which everything is as it should be."""
     return write(tmp_path / "balanced.json", node("a1", "a"), pod("web-0", on="a1"))
-
-
-@pytest.fixture
-def broken(tmp_path: Path) -> str:
-    """A cluster whose only constraint is broken."""
-    return write(tmp_path / "broken.json", *lopsided())
-
-
-@pytest.fixture
-def stuck(tmp_path: Path) -> str:
-    """One pod that fits and one that does not."""
-    return write(tmp_path / "stuck.json", node("a1"), pod("small"), pod("huge", cpu="64"))
 
 
 def test_without_a_command_the_help_is_shown(planner: Planner) -> None:

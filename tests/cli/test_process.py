@@ -47,12 +47,6 @@ def _in_terminal(*arguments: str, **environment: str) -> bytes:
     return printed
 
 
-@pytest.fixture
-def broken(tmp_path: Path) -> str:
-    """A cluster whose only constraint is broken."""
-    return write(tmp_path / "broken.json", *lopsided())
-
-
 def test_a_terminal_has_colours(broken: str) -> None:
     """Red is what is wrong."""
     assert b"\x1b[31m" in _in_terminal("check", "-f", broken, NO_COLOR="")

@@ -16,19 +16,6 @@ DATA = Path(__file__).parents[1] / "data" / "batch"
 
 
 @pytest.fixture
-def fragmented(tmp_path: Path) -> str:
-    """Two small pods that kube-scheduler puts on two nodes, and a large one that needs a whole node."""
-    small = [pod(f"small-{number}", cpu="500m") for number in range(2)]
-    return write(tmp_path / "fragmented.json", node("a1"), node("b1"), *small, pod("large", cpu="4"))
-
-
-@pytest.fixture
-def stuck(tmp_path: Path) -> str:
-    """One pod that fits and one that does not."""
-    return write(tmp_path / "stuck.json", node("a1"), pod("small"), pod("huge", cpu="64"))
-
-
-@pytest.fixture
 def unreachable(tmp_path: Path) -> str:
     """Seven pods that can stand together, and five that an order of binds leads to."""
     with gzip.open(DATA / "stuck.jsonl.gz", "rt") as lines:

@@ -1,8 +1,5 @@
 """The audit: tables worked out by hand, and clusters counted by others."""
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,9 +28,9 @@ from tests.builders import (
     volume,
     workload,
 )
+from tests.planner.recordings import Case, recorded
 from tests.strategies import RACK
 
-REBALANCE = Path(__file__).parents[1] / "data" / "rebalance" / "rebalance.jsonl.gz"
 ABC = [node("a1", zone="a"), node("b1", zone="b"), node("c1", zone="c")]
 WEB = workload("ReplicaSet", "web")
 
@@ -309,11 +306,9 @@ def test_a_workload_is_the_deployment_behind_its_replica_set() -> None:
     assert report.violations == 1
 
 
-@pytest.mark.parametrize("number", range(9))
-def test_recorded_clusters(number: int) -> None:
+@pytest.mark.parametrize("case", recorded(), ids=lambda case: case["name"])
+def test_recorded_clusters(case: Case) -> None:
     """The nine recorded clusters have the violations and the excess that an independent count found."""
-    with gzip.open(REBALANCE, "rt") as lines:
-        case = json.loads(list(lines)[number])
     report = audited(Cluster.from_objects(case["cluster"]["items"]))
     assert (report.violations, report.hard_excess) == (case["violations"], case["excess"])
 

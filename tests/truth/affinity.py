@@ -79,10 +79,7 @@ class Affinity:
             if all(self._tiny.values(key)[node] is not None for key in keys)
         )
 
-        def means(number: int) -> bool:
-            return all(self._means(kind, term, self._tiny.kinds[number]) for term in terms)
-
-        runs = [self._tiny.sums(means, self._tiny.values(key)) for key in keys]
+        runs = [self._tiny.sums(self._meant(kind, terms), self._tiny.values(key)) for key in keys]
         all_values = [self._tiny.values(key) for key in keys]
 
         def judge(parts: Sequence[list[int]]) -> int:
@@ -95,6 +92,10 @@ class Affinity:
 
         yield self._tiny.several(runs, judge)
 
+    def _meant(self, kind: Kind, terms: Sequence[Object]) -> Counted:
+        """Whether all terms of one kind mean another, by its number."""
+        return lambda number: all(self._means(kind, term, self._tiny.kinds[number]) for term in terms)
+
     def affinity_peers(self) -> Iterator[tuple[int, Reading]]:
         """For every kind that needs affinity peers, the nodes where it has it, itself included."""
         for number, kind in enumerate(self._tiny.kinds):
@@ -104,11 +105,8 @@ class Affinity:
                     yield number, reading
 
     def _accompanied(self, kind: Kind, terms: Sequence[Object]) -> Iterator[Reading]:
-        def means(number: int) -> bool:
-            return all(self._means(kind, term, self._tiny.kinds[number]) for term in terms)
-
         for term in terms:
-            yield self._shared_domain(means, term["topologyKey"])
+            yield self._shared_domain(self._meant(kind, terms), term["topologyKey"])
 
     def _shared_domain(self, counted: Counted, key: str) -> Reading:
         """The nodes in whose domain one of the counted pods is."""

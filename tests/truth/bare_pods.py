@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tests.truth.manifests import ANYWHERE, Object, bare_key, controller, is_live, spelled
+from tests.truth.manifests import ANYWHERE, Object, controller, is_live, key_of, spelled
 
 #: What of a spec says nothing about which nodes are open to a pod, or is looked at by itself.
 _NOT_OF_PLACES = ("nodeName", "volumes", "terminationGracePeriodSeconds")
@@ -20,12 +20,12 @@ def named_after(pods: Iterable[Object], objects: Iterable[Object]) -> dict[str, 
         spec = {k: v for k, v in pod["spec"].items() if k not in _NOT_OF_PLACES}
         volumes = [
             # The claim of an ephemeral volume is named after its pod.
-            {**item, "of": bare_key(pod)} if "ephemeral" in item and controller(pod) is None else item
+            {**item, "of": key_of(pod)} if "ephemeral" in item and controller(pod) is None else item
             for item in pod["spec"].get("volumes") or ()
             if not ANYWHERE & item.keys()
         ]
         key = spelled([pod["metadata"]["namespace"], labels, spec, volumes, is_live(pod), controller(pod)])
-        found[bare_key(pod)] = first.setdefault(key, pod["metadata"]["name"])
+        found[key_of(pod)] = first.setdefault(key, pod["metadata"]["name"])
     return found
 
 

@@ -181,7 +181,7 @@ class Digits:
                 for key, value in pod["metadata"].items()
                 if key not in ("name", "uid", "creationTimestamp")
             }
-            alike = self._alike[manifests.bare_key(pod)]
+            alike = self._alike[manifests.key_of(pod)]
             groups.setdefault(manifests.spelled([spec, meta, self._may_move(pod), alike]), []).append(pod)
         return [self._kind(pods) for pods in groups.values()]
 

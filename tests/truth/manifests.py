@@ -232,11 +232,11 @@ def workload(pod: Object, alike: Mapping[str, str]) -> str:
     Bare pods that are alike count as one, under the name of the first.
     """
     owner = controller(pod)
-    return f"Pod/{alike[bare_key(pod)]}" if owner is None else f"{owner['kind']}/{owner['name']}"
+    return f"Pod/{alike[key_of(pod)]}" if owner is None else f"{owner['kind']}/{owner['name']}"
 
 
-def bare_key(pod: Object) -> str:
-    """Equal for bare pods that differ in names, places and labels that nothing selects."""
+def key_of(pod: Object) -> str:
+    """namespace/name."""
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 

@@ -9,7 +9,7 @@ from math import comb, prod
 
 from tests.truth import manifests
 from tests.truth.digits import State
-from tests.truth.manifests import Object
+from tests.truth.manifests import Object, key_of
 from tests.truth.spread import Row
 from tests.truth.tiny_cluster import TinyCluster
 
@@ -119,11 +119,6 @@ class Removing:
         forced = tuple(name for group in self._groups for name in group.forced)
         for chosen in product(*(combinations(group.open, group.going) for group in self._groups)):
             yield (*forced, *(name for part in chosen for name in part))
-
-
-def key_of(pod: Object) -> str:
-    """namespace/name."""
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def tier(pod: Object) -> tuple[bool, int, bool]:

@@ -32,7 +32,7 @@ from cli.output.forms.spreads import (
     too_many,
 )
 from cli.output.page import counted
-from cli.output.table import JOINT, harmless
+from cli.output.table import foldable, harmless
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|~$])")
 _FENCES = {"reasons": "text", "shell": "sh", "yaml": "yaml"}
@@ -59,7 +59,7 @@ def lines(sections: Iterable[Section]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """The text such that Markdown shows it sign by sign."""
-    marked = _SPECIAL.sub(r"\\\1", _plain(text))
+    marked = _SPECIAL.sub(r"\\\1", foldable(text))
     shown = marked.replace("&", "&amp;").replace("<", "&lt;")
     # Only at the start of a line a sign of its own.
     return f"&gt;{shown[1:]}" if shown.startswith(">") else shown
@@ -70,11 +70,7 @@ def _prose(text: str) -> str:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escaped(text)
-    return "".join(f"`{_plain(part)}`" if at % 2 else escaped(part) for at, part in enumerate(parts))
-
-
-def _plain(text: str) -> str:
-    return harmless(text).replace(JOINT, " ")
+    return "".join(f"`{foldable(part)}`" if at % 2 else escaped(part) for at, part in enumerate(parts))
 
 
 def _block(block: Block) -> Iterator[str]:
@@ -163,7 +159,7 @@ def _constraint(row: SpreadRow, block: SpreadBlock) -> Iterator[str]:
 def _domains(row: SpreadRow, state: int, *, everything: bool) -> str:
     if not is_listed(row, everything=everything):
         return escaped(summed_up(row, state))
-    most = max((max(pods) for pods in row.domains.values()), default=0)
+    most = row.most
     is_last = state == len(row.skews) - 1
     parts = []
     for domain, pods in row.domains.items():

@@ -50,7 +50,7 @@ def _panels(block: SpreadBlock, screen: Screen) -> Iterator[str]:
 def _domains(block: SpreadBlock, row: SpreadRow, screen: Screen) -> Iterator[str]:
     """A line for every domain: its bars in all states side by side, and what is too much."""
     states = len(block.states)
-    most = max((max(pods) for pods in row.domains.values()), default=0)
+    most = row.most
     room = min(_BARS // states, _LONGEST_BAR, max((screen.width or 100) // (3 * states), 1))
     digits = len(str(most))
     width = max(min(most, room) + 1 + digits, *(len(state) for state in block.states))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cli.output.blocks import Cell, SpreadRow, Table, Tone, Words
 from cli.output.page import counted
 from cli.output.table import JOINT
+from models import words
 
 _WELL_KNOWN = {
     "topology.kubernetes.io/zone": "zone",
@@ -97,7 +98,7 @@ def _of_surplus(row: SpreadRow, domains: Sequence[str]) -> str:
         return ""
     [(surplus, _)] = Counter(row.surplus[domain] for domain in full).most_common(1)
     where = "on each" if len(full) == len(domains) else f"on {len(full)}"
-    names = ", ".join(full[:_MOST_NAMES]) + (", ..." if len(full) > _MOST_NAMES else "")
+    names = words.listed(full, _MOST_NAMES)
     return (
         f" ({too_many(surplus)} {where}: {names})" if len(domains) > 1 else f" ({surplus} too many: {names})"
     )
@@ -114,6 +115,11 @@ def bar(pods: int, most: int, width: int, *, signs: bool) -> str:
 def by_weight(rows: Iterable[SpreadRow]) -> list[SpreadRow]:
     """What is broken comes first, hard before soft, and the most pods too many before fewer."""
     return sorted(rows, key=lambda row: (not row.is_broken, not row.hard, -sum(row.surplus.values())))
+
+
+def domains_of(rows: Iterable[SpreadRow]) -> list[str]:
+    """The domains of several constraints, each once."""
+    return list(dict.fromkeys(domain for row in rows for domain in row.domains))
 
 
 def by_key(rows: Iterable[SpreadRow]) -> Iterator[tuple[str, list[SpreadRow]]]:
@@ -133,7 +139,7 @@ def matrix(
     states: Sequence[str], rows: Sequence[SpreadRow], *, listed: bool = True, most: int | None = MOST_ROWS
 ) -> Table:
     """Workloads below each other, domains beside each other; many domains are summed up."""
-    domains = list(dict.fromkeys(domain for row in rows for domain in row.domains))
+    domains = domains_of(rows)
     told = listed and len(domains) <= MOST_COLUMNS and all(is_listed(row) for row in rows)
     when = ["WHEN"] if len({row.when for row in rows}) > 1 else []
     heads = (

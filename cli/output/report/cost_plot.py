@@ -6,9 +6,9 @@ from typing import Any
 
 from cli.output.page import counted
 from cli.output.views.consolidation import within_limit
+from models.words import priced
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.documents.picture import Picture
-from planner.documents.words import priced
 
 _LEFT, _RIGHT, _TOP, _FLOOR = 80.0, 620.0, 16.0, 208.0
 _TICKS = 4

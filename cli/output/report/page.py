@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from cli.output.blocks import Section, VerdictBlock
-from cli.output.forms.spreads import by_key, is_listed, short_key
+from cli.output.forms.spreads import by_key, domains_of, is_listed, short_key
 from cli.output.page import counted
 from cli.output.report.embedded import embedded
-from cli.output.report.parts import HtmlSection, HtmlTable, Text, buckets, nodes_table, sections_of, shown
+from cli.output.report.parts import HtmlSection, HtmlTable, Text, buckets, nodes_table, sections_of
+from cli.output.table import foldable
 from cli.output.views.spread import row_after
 from planner.documents.picture import Picture
 from planner.documents.plan import Document
@@ -66,7 +67,7 @@ def page(
         verdict=headline(verdict),
         tone=verdict.tone,
         facts=facts,
-        notes=[shown(note) for note in document.notes],
+        notes=[foldable(note) for note in document.notes],
         sections=parts,
         style=trusted(css),
         script=trusted(script),
@@ -81,7 +82,7 @@ def page(
 
 def headline(verdict: VerdictBlock) -> str:
     """The verdict as it stands above a page."""
-    return shown(verdict.text).removesuffix(":")
+    return foldable(verdict.text).removesuffix(":")
 
 
 def _without(sections: Iterable[Section], verdict: VerdictBlock) -> Iterator[Section]:
@@ -103,7 +104,7 @@ def _titled(sections: Sequence[HtmlSection], lead: str) -> list[HtmlSection]:
 
 def _section(section: HtmlSection, tables: list[HtmlTable]) -> dict[str, Any]:
     parts = [_text(part) if isinstance(part, Text) else _numbered(part, tables) for part in section.parts]
-    return {"title": shown(section.title), "parts": parts}
+    return {"title": foldable(section.title), "parts": parts}
 
 
 def _text(part: Text) -> dict[str, Any]:
@@ -164,31 +165,30 @@ def _play(drawn: Picture, told: Sequence[StepLabel]) -> dict[str, Any] | None:
     data: list[dict[str, Any]] = []
     place_of: dict[int, tuple[int, dict[str, int]]] = {}
     for key, of_key in by_key(row for _, row in listed):
-        domains = list(dict.fromkeys(domain for row in of_key for domain in row.domains))
+        domains = domains_of(of_key)
         shown_rows = []
         for row in of_key:
             number = next(number for number, other in listed if other is row)
             place_of[number] = len(data), {domain: place for place, domain in enumerate(domains)}
             before = [row.domains.get(domain, (0, 0))[0] for domain in domains]
-            most = max(max(pods) for pods in row.domains.values())
-            data.append({"before": before, "most": most})
+            data.append({"before": before, "most": row.most})
             shown_rows.append(
                 {
-                    "namespace": shown(row.namespace),
-                    "workload": shown(row.workload),
+                    "namespace": foldable(row.namespace),
+                    "workload": foldable(row.workload),
                     "max_skew": row.max_skew,
                     "before": before,
                 }
             )
         groups.append(
             {
-                "caption": f"Pods by {shown(short_key(key))}",
-                "domains": [shown(domain) for domain in domains],
+                "caption": f"Pods by {foldable(short_key(key))}",
+                "domains": [foldable(domain) for domain in domains],
                 "rows": shown_rows,
             }
         )
     steps = [
-        {"wave": said.wave, "text": shown(said.text), "changes": [*_changes(step.changes, place_of)]}
+        {"wave": said.wave, "text": foldable(said.text), "changes": [*_changes(step.changes, place_of)]}
         for step, said in zip(drawn.steps, told, strict=True)
     ]
     return {

@@ -18,9 +18,9 @@ from cli.output.blocks import (
     text_of,
     tone_of,
 )
-from cli.output.forms.spreads import by_key, changes, is_listed, over, short_key, summed_up
+from cli.output.forms.spreads import by_key, changes, domains_of, is_listed, over, short_key, summed_up
 from cli.output.page import counted
-from cli.output.table import JOINT, harmless
+from cli.output.table import foldable
 from planner.documents.picture import Picture
 
 #: (text, class) of a cell; most have no class.
@@ -97,12 +97,12 @@ def sections_of(sections: Iterable[Section]) -> Iterator[HtmlSection]:
 def _parts(block: Block, title: str) -> Iterator[Part]:
     match block:
         case VerdictBlock():
-            yield Text(shown(block.text), "verdict")
+            yield Text(foldable(block.text), "verdict")
         case Sentence():
-            yield Text(shown(block.text).strip(), "sentence")
+            yield Text(foldable(block.text).strip(), "sentence")
         case Verbatim():
             lines = [line.removeprefix("$ ") for line in block.lines]
-            yield Text("\n".join(shown(line) for line in lines), block.language)
+            yield Text("\n".join(foldable(line) for line in lines), block.language)
         case Table():
             yield _table(block, title)
             if (more := len(block.rows) - _MOST_ROWS) > 0:
@@ -111,14 +111,9 @@ def _parts(block: Block, title: str) -> Iterator[Part]:
             yield from heat_maps(block)
 
 
-def shown(text: str) -> str:
-    """A text of the view as a page shows it."""
-    return harmless(text).replace(JOINT, " ")
-
-
 def _table(block: Table, title: str) -> HtmlTable:
     rows = tuple(
-        tuple((shown(text_of(cell)).strip(), _class(tone_of(cell))) for cell in row)
+        tuple((foldable(text_of(cell)).strip(), _class(tone_of(cell))) for cell in row)
         for row in block.rows[:_MOST_ROWS]
     )
     return HtmlTable(title or "Rows", _heads(block.heads, rows), rows)
@@ -144,7 +139,7 @@ def heat_maps(block: SpreadBlock) -> Iterator[HtmlTable]:
     """For every topology key a map of workloads and domains, the states side by side."""
     for key, rows in by_key(block.rows):
         listed = all(is_listed(row) for row in rows)
-        domains = list(dict.fromkeys(domain for row in rows for domain in row.domains))
+        domains = domains_of(rows)
         told = domains if listed and len(domains) <= _MOST_COLUMNS else []
         yield _heat_map(f"Pods by {short_key(key)}", block.states, rows, told)
 
@@ -159,7 +154,7 @@ def _heat_map(
         Head("maxSkew", numeric=True),
         Head("Skew", numeric=not several),
     ]
-    heads = (*lead, *(Head(shown(text), numeric=bool(domains)) for text in columns))
+    heads = (*lead, *(Head(foldable(text), numeric=bool(domains)) for text in columns))
     cells = tuple((*_whose(row, rows), *_heat(row, states, domains)) for row in rows)
     above = (("", len(lead)), *((state, len(domains)) for state in states)) if several and domains else ()
     wide = " wide" if len(columns) > _MOST_ON_PAPER else ""
@@ -169,8 +164,8 @@ def _heat_map(
 def _whose(row: SpreadRow, rows: Sequence[SpreadRow]) -> Iterator[HtmlCell]:
     _, of, selector = over(row, rows).partition(" of ")
     remark = f"; {row.remark}" if row.remark else ""
-    yield shown(row.namespace), ""
-    yield shown(f"{row.workload}{of}{selector}{remark}"), ""
+    yield foldable(row.namespace), ""
+    yield foldable(f"{row.workload}{of}{selector}{remark}"), ""
     yield row.when, ""
     yield str(row.max_skew), ""
     yield changes(row.skews), (("bad" if row.hard else "warning") if row.is_broken else "")
@@ -179,9 +174,9 @@ def _whose(row: SpreadRow, rows: Sequence[SpreadRow]) -> Iterator[HtmlCell]:
 def _heat(row: SpreadRow, states: Sequence[str], domains: Sequence[str]) -> Iterator[HtmlCell]:
     """A shaded cell for every domain in every state, or how many hold how many."""
     if not domains:
-        yield from ((shown(summed_up(row, state)), "sum") for state in range(len(states)))
+        yield from ((foldable(summed_up(row, state)), "sum") for state in range(len(states)))
         return
-    most = max((max(pods) for pods in row.domains.values()), default=0)
+    most = row.most
     for state in range(len(states)):
         for domain in domains:
             pods = row.domains.get(domain)
@@ -206,8 +201,8 @@ def nodes_table(picture: Picture, *, moved: bool) -> HtmlTable:
     )
     rows = tuple(
         (
-            (shown(node.name), ""),
-            (shown(node.zone), ""),
+            (foldable(node.name), ""),
+            (foldable(node.zone), ""),
             *((str(node.pods[state]) if node.there[state] else "", "") for state in range(len(states))),
             *(
                 (f"{node.percent[name][state]}%", f"u{min(node.percent[name][state] // 5, 20)}")

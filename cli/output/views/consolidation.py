@@ -8,8 +8,8 @@ from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, row
 from cli.output.page import Page, counted
 from cli.output.views.move_plan import moves_table, pin_blocks
 from cli.output.views.stages import stages
+from models.words import priced
 from planner.documents.consolidation import ConsolidationPlan
-from planner.documents.words import priced
 
 
 def sections(document: ConsolidationPlan, page: Page) -> Iterator[Section]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
 from planner.problem.selection import Selection
@@ -76,4 +75,4 @@ def domains(problem: Problem, constraint: Constraint, node_of: Codes, taken: Mas
 
 def has_preferences(template: Template) -> bool:
     """Whether the pod names nodes, by nodeSelector or by affinity: such pods are evicted last."""
-    return bool(template.pod.spec.node_selector) or affinity_of(template.pod) is not None
+    return bool(template.pod.spec.node_selector) or template.pod.spec.node_affinity is not None

@@ -156,10 +156,7 @@ class VolumeBinding(Filter):
 
     def _bound(self, template: Template) -> Iterator[PersistentVolumeClaim]:
         claims = self.state.claims
-        for use in claims_of(template.pod):
-            claim = claims.by_key.get(use.key)
-            if claim is not None and claims.is_bound(claim):
-                yield claim
+        return filter(claims.is_bound, claims.mounted_by(template.pod))
 
     def _volumes(self, template: Template) -> Iterator[PersistentVolume | None]:
         """The volumes of a pod's bound claims, those that others bound since the snapshot included."""
@@ -170,8 +167,7 @@ class VolumeBinding(Filter):
     def _of_served(self, template: Template) -> Iterator[Mask]:
         """For each claim that is served at once the nodes that may reach its volume."""
         claims = self.state.claims
-        found = (claims.by_key.get(use.key) for use in claims_of(template.pod))
-        served = (claim for claim in found if claim is not None and claims.is_served_at_once(claim))
+        served = filter(claims.is_served_at_once, claims.mounted_by(template.pod))
         yield from map(claims.provisionable, served)
 
     def verdict(self, template: Template, code: int) -> Verdict:

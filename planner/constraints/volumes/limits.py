@@ -8,7 +8,7 @@ not bound yet counts as one volume of its class's provisioner.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from planner.constraints.family import PLENTY, Filter, Rejects, Verdict
 from planner.problem.nodes import ALL, Ints, Where
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.problem.volume_claims import claims_of
 from planner.state.pod_counts import PodCounts
 from planner.state.state import State
 
@@ -64,15 +63,12 @@ class NodeVolumeLimits(Filter):
 
     def _volumes(self, template: Template) -> Iterator[Attached]:
         claims = self.state.claims
-        for use in claims_of(template.pod):
-            claim = claims.by_key.get(use.key)
-            if claim is None:
-                continue
+        for claim in claims.mounted_by(template.pod):
             volume = claims.volumes.get(claim.spec.volume_name)
             if volume is not None and volume.spec.csi is not None:
                 yield volume.spec.csi.driver, volume.spec.csi.volume_handle or volume.name
             elif volume is None and (found := claims.storage_class(claim)) is not None:
-                yield found.provisioner, use.key
+                yield found.provisioner, claim.key
 
     def concerns(self, template: Template) -> bool:
         return any(driver in self._limits for driver, _ in self._attached[template.index])
@@ -95,9 +91,6 @@ class NodeVolumeLimits(Filter):
             driver in self._limits and self._is_shared(self._users[driver, volume])
             for driver, volume in self._attached[template.index]
         )
-
-    def watches(self, template: Template) -> Collection[int]:
-        return ()
 
     def is_local(self, template: Template) -> bool:
         return True

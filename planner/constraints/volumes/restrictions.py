@@ -114,10 +114,9 @@ class VolumeRestrictions(Filter):
         return any(not (mine[disk] and theirs[disk]) for disk in mine.keys() & theirs.keys())
 
     def _exclusive(self, template: Template) -> Iterator[str]:
-        for use in claims_of(template.pod):
-            claim = self.state.claims.by_key.get(use.key)
-            if claim is not None and _ONE_POD in claim.spec.access_modes:
-                yield use.key
+        for claim in self.state.claims.mounted_by(template.pod):
+            if _ONE_POD in claim.spec.access_modes:
+                yield claim.key
 
     def _disk(self, disk: Hashable, shared: bool) -> PodCounts:
         key = (disk, shared)

@@ -38,17 +38,15 @@ class VolumeZone(NodeFilter):
 
     def _labels(self, template: Template) -> Iterator[tuple[str, str]]:
         claims = self.state.claims
-        for use in claims_of(template.pod):
-            claim = claims.by_key.get(use.key)
-            volume = None if claim is None else claims.volumes.get(claim.spec.volume_name)
+        for claim in claims.mounted_by(template.pod):
+            volume = claims.volumes.get(claim.spec.volume_name)
             if volume is not None:
                 labels = volume.metadata.labels
                 yield from ((key, labels[key]) for key in _KEYS if key in labels)
 
     def refusal(self, template: Template) -> str | None:
         claims = self.state.claims
-        found = (claims.by_key.get(use.key) for use in claims_of(template.pod))
-        unnamed = (claim for claim in found if claim is not None and not claim.spec.volume_name)
+        unnamed = (claim for claim in claims.mounted_by(template.pod) if not claim.spec.volume_name)
         homeless = (not (claims.waits(claim) or claims.is_served_at_once(claim)) for claim in unnamed)
         return _NO_NAME if any(homeless) else None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from models.words import counted
 from planner.documents.drain import DrainPlan
-from planner.documents.words import counted
 from planner.eviction.controllers import DELETED, GONE, JOB_ELSEWHERE, SURPLUS, UNSEEN, Controllers
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem

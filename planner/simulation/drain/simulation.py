@@ -124,8 +124,4 @@ class DrainSimulation(ClusterSimulation):
                 if decision.node is not None or decision.victims:
                     raise InternalError(f"{self.problem.pods[pods[0]].key} was refused and is not any more")
                 self.messages.update(dict.fromkeys(pods, decision.message))
-        for pod, node, came in undone:
-            if came:
-                state.bind(pod, node)
-            else:
-                state.unbind(pod)
+        state.redo(undone)

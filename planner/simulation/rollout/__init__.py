@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from models import Cluster
@@ -12,7 +12,7 @@ from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.documents.explanation import Fix
 from planner.documents.rollout import Rollout, RolloutReplays
-from planner.proof.clock import is_stop_requested, report_best, taken_until_stop
+from planner.proof.clock import Progress, is_stop_requested, report_best, taken_until_stop
 from planner.proof.effort import STANDARD, Effort
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.draw import Ended, play
@@ -22,8 +22,6 @@ from planner.simulation.rollout.report import broken_constraints, counts_at, spr
 from planner.simulation.rollout.restart import all_restarted, unchanged
 from planner.simulation.rollout.scaling_path import NO_RUN, trajectory
 from planner.state.state import State
-
-Progress = Callable[[int, int], None]
 
 __all__ = ["rollout", "trajectory"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from models import Cluster
 from models.snapshot import Snapshot
+from models.words import counted
 from planner.audit.spread_counts import SpreadCounts
 from planner.audit.worse import WorkloadConstraint, summed, surpluses_of
-from planner.documents.words import counted
 from planner.simulation.rollout.draw import Ended, begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared

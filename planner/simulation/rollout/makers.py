@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from models.controllers.daemons import goes_on_running, pods_of_daemon_set
+from models.controllers.daemons import goes_on_running, node_meant, pods_of_daemon_set
 from models.controllers.jobs import pods_of_job, succeeded_of
 from models.controllers.owners import ByController, is_live
 from models.controllers.replicas import newest_of, stand_in_replica_set
@@ -37,7 +37,6 @@ from planner.simulation.rollout.stateful_set import StatefulSetRun
 Rolling = Deployment | StatefulSet | DaemonSet | ReplicaSet | ReplicationController | Job
 Index = Mapping[str, int]
 
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: A place may be needed again before the pod that had it has ended.
 _TURNOVER = 2
 
@@ -162,7 +161,7 @@ def _as_number(uid: str) -> float:
 
 
 def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
-    sets = sorted(known.sets.of(item), key=lambda found: found.metadata.creation_timestamp or _LONG_AGO)
+    sets = sorted(known.sets.of(item), key=lambda found: found.metadata.created)
     alike = [found for found in sets if same_template(found.spec.template, item.spec.template)]
     new = newest_of(alike) or stand_in_replica_set(item)
     if new is None:
@@ -239,7 +238,7 @@ def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, sl
     live = [pod for pod in known.pods.of(item) if is_live(pod)]
     old_ones = _of_old_revisions(item, before, live)
     there = DaemonPods.of(live, old_ones, surges=item.surge_of(1) > 0)
-    wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
+    wanted = {node_meant(pod) or "": pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
     staying = {node.name for node in known.nodes if node.name not in wanted and goes_on_running(item, node)}
     # Of the newest revision there they just go on.
     current = {node: pod for node, pod in there.current.items() if node not in staying}
@@ -278,10 +277,3 @@ def _keeps_template(item: Rolling, before: Rolling | None) -> bool:
 
 def _ordinal(name: str) -> int:
     return int(name.rpartition("-")[2])
-
-
-def _meant_for(pod: Pod) -> str:
-    """The node that a daemon pod's affinity names."""
-    affinity = pod.spec.affinity
-    terms = affinity.node_affinity.required.node_selector_terms  # type: ignore[union-attr]
-    return str(terms[0].match_fields[0].values[0])

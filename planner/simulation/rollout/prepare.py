@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from models import Cluster
-from models.controllers.apply import ROLLED_OUT, applied, kept_numbers, not_anywhere, second_ones
+from models.controllers.apply import (
+    ROLLED_OUT,
+    applied,
+    built_in,
+    kept_numbers,
+    not_anywhere,
+    second_ones,
+    workloads_in,
+)
 from models.controllers.jobs import managed_elsewhere
 from models.controllers.owners import ByController
 from models.errors import InputError
@@ -107,18 +115,17 @@ def prepare(
 def _nowhere(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
     """Workloads whose template names a node that is not there: no kubelet would ever run their pods."""
     names = {node.name for node in (*cluster.nodes, *manifests.nodes)}
-    for field in ROLLED_OUT:
-        for item in getattr(manifests, field):
-            spec = item.spec.template.spec if item.spec.template else None
-            if spec is not None and spec.node_name and spec.node_name not in names:
-                place = f"{item.kind} {item.key}, spec.template.spec.nodeName"
-                yield f'{place}: there is no node "{spec.node_name}"'
+    for item in workloads_in(manifests):
+        spec = item.spec.template.spec if item.spec.template else None
+        if spec is not None and spec.node_name and spec.node_name not in names:
+            place = f"{item.kind} {item.key}, spec.template.spec.nodeName"
+            yield f'{place}: there is no node "{spec.node_name}"'
 
 
 def _of_other_schedulers(after: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """A note for each applied workload whose pods no scheduler places that is known here."""
     known = profiles_of(after.scheduler_config)
-    for item in (item for field in ROLLED_OUT for item in getattr(manifests, field)):
+    for item in workloads_in(manifests):
         spec = item.spec.template.spec if item.spec.template else None
         if spec is not None and spec.scheduler_name not in known:
             asks = f"{item.kind} {item.key} asks for scheduler {spec.scheduler_name}"
@@ -196,28 +203,23 @@ def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> li
 
 def not_played(manifests: Snapshot) -> Iterator[str]:
     """What of the manifests is not followed to its end: what others control, CronJobs, pods by themselves."""
-    for item in manifests.cron_jobs:
-        yield f"CronJob {item.key}: the Jobs that it will start are not played"
+    for cron_job in manifests.cron_jobs:
+        yield f"CronJob {cron_job.key}: the Jobs that it will start are not played"
     for pod in manifests.pods:
         if pod.metadata.controller is None and not pod.node_name:
             yield f"Pod {pod.key} takes room if it finds a node: simulate tells whether it does"
-    for field in ROLLED_OUT:
-        for item in filter(is_custom, getattr(manifests, field)):
-            name = "Argo Rollouts" if item.kind == "Rollout" else "OpenKruise"
-            yield (
-                f"{item.kind} {item.key}: how {name} replaces its pods is not played; those that run stay as "
-                "they are here"
-            )
+    for item in filter(is_custom, workloads_in(manifests)):
+        name = "Argo Rollouts" if item.kind == "Rollout" else "OpenKruise"
+        yield (
+            f"{item.kind} {item.key}: how {name} replaces its pods is not played; those that run stay as "
+            "they are here"
+        )
 
 
 def _makers(
     cluster: Cluster, after: Cluster, manifests: Snapshot, known: ClusterFacts, slots: Slots
 ) -> Iterator[Maker]:
     """One for every workload in the manifests, in the order of its kind."""
-    for field in ROLLED_OUT:
-        before = {item.key: item for item in getattr(cluster, field) if not is_custom(item)}
-        found = {item.key: item for item in getattr(after, field) if not is_custom(item)}
-        for item in getattr(manifests, field):
-            if is_custom(item):
-                continue
-            yield maker_of(found[item.key], before.get(item.key), known, slots)
+    found = {(item.kind, item.key): item for item in workloads_in(after) if not is_custom(item)}
+    for item, before in built_in(cluster, manifests):
+        yield maker_of(found[item.kind, item.key], before, known, slots)

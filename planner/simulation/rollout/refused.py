@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from models.controllers.apply import ROLLED_OUT
+from models.controllers.apply import built_in
 from models.controllers.owners import ByController, is_live
 from models.controllers.templates import usable
 from models.objects.containers import ResourceRequirements
-from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.storage import PersistentVolumeClaim
 from models.objects.workload import (
@@ -38,12 +37,8 @@ _OF_JOBS = {
 def refusals(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """The workloads that would not be applied, each with what the API server has against it."""
     pods = ByController(filter(is_live, cluster.pods))
-    for field in ROLLED_OUT:
-        there = {(item.kind, item.key): item for item in getattr(cluster, field)}
-        for item in getattr(manifests, field):
-            if not is_custom(item):
-                for why in _against(item, there.get((item.kind, item.key)), pods):
-                    yield f"{item.kind} {item.key}: {why}"
+    for item, before in built_in(cluster, manifests):
+        yield from (f"{item.kind} {item.key}: {why}" for why in _against(item, before, pods))
 
 
 def _against(item: Workload, before: Workload | None, pods: ByController[Pod]) -> Iterator[str]:

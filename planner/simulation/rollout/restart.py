@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.controllers.apply import ROLLED_OUT
+from models.controllers.apply import ROLLED_OUT, built_in
 from models.objects.custom_workload import is_custom
 from models.objects.share import Share
 from models.objects.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet
@@ -47,16 +47,14 @@ def unchanged(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
 
 def as_they_run(cluster: Snapshot, manifests: Snapshot) -> list[str]:
     """`Kind namespace/name` of the workloads that are to be applied as they run, as far as they are read."""
-    found = []
-    for field in ROLLED_OUT:
-        before = {item.key: item for item in getattr(cluster, field) if not is_custom(item)}
-        for item in getattr(manifests, field):
-            old = None if is_custom(item) else before.get(item.key)
-            if not isinstance(item, _HAVE_REVISIONS) or old is None:
-                continue
-            if same_template(old.spec.template, item.spec.template) and _acted_on(old) == _acted_on(item):
-                found.append(f"{item.kind} {item.key}")
-    return found
+    return [
+        f"{item.kind} {item.key}"
+        for item, old in built_in(cluster, manifests)
+        if isinstance(item, _HAVE_REVISIONS)
+        and old is not None
+        and same_template(old.spec.template, item.spec.template)
+        and _acted_on(old) == _acted_on(item)
+    ]
 
 
 def _acted_on(item: Any) -> Sequence[object]:

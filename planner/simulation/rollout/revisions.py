@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from models.controllers.stateful import REVISION_LABEL
 from models.objects.pod import Pod
 from models.objects.workload import DaemonSet, StatefulSet
-
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def outdated(owner: StatefulSet | DaemonSet, pods: Sequence[Pod]) -> frozenset[str]:
@@ -27,7 +24,7 @@ def _newest_of(owner: DaemonSet, pods: Sequence[Pod]) -> str | None:
         return None
     counts = Counter(map(_revision, pods))
     likely = [pod for pod in pods if counts[_revision(pod)] == owner.status.updated_number_scheduled]
-    youngest = max(likely or pods, key=lambda pod: pod.metadata.creation_timestamp or _LONG_AGO, default=None)
+    youngest = max(likely or pods, key=lambda pod: pod.metadata.created, default=None)
     return None if youngest is None else _revision(youngest)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from models import Cluster
 from models.admission.policies import AdmissionCheck, checks_in_force, labels_of_namespace
-from models.controllers.apply import ROLLED_OUT
-from models.objects.custom_workload import is_custom
+from models.controllers.apply import built_in
 from models.objects.workload import Workload
 from models.snapshot import Snapshot
 from planner.simulation.rollout.slots import same_template
@@ -43,14 +42,10 @@ def _changed(cluster: Cluster, manifests: Snapshot) -> Iterator[tuple[Workload, 
     """The workloads with a template that does not run yet, and whether each is new."""
     tried = (*cluster.admitted_templates, *manifests.admitted_templates)
     told = {(item.namespace, item.workload_kind, item.workload_name) for item in tried}
-    for field in ROLLED_OUT:
-        before = {item.key: item for item in getattr(cluster, field) if not is_custom(item)}
-        for item in getattr(manifests, field):
-            if is_custom(item) or (item.namespace, item.kind, item.name) in told:
-                continue
-            old = before.get(item.key)
-            if old is None or not same_template(old.spec.template, item.spec.template):
-                yield item, old is None
+    for item, old in built_in(cluster, manifests):
+        is_told = (item.namespace, item.kind, item.name) in told
+        if not is_told and (old is None or not same_template(old.spec.template, item.spec.template)):
+            yield item, old is None
 
 
 def _is_about(one: AdmissionCheck, item: Workload, *, is_new: bool, namespace: Mapping[str, str]) -> bool:

@@ -24,11 +24,11 @@ from models.admission.chain import is_new
 from models.errors import InputError, InternalError
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, Workload
+from models.words import are, counted
 from planner.audit import spread_counts
 from planner.audit.findings import report_of
 from planner.cpsat.replicas import Removal
 from planner.documents import plan
-from planner.documents.words import are, counted
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, status_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,18 +22,12 @@ from tests.planner.consolidate.drawn import Drawn, cases
 from tests.planner.consolidate.replay import failure
 from tests.planner.consolidate.test_plan import owned, priced
 
-BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 TYPE = "node.kubernetes.io/instance-type"
 #: Machines of two zones, cheaper for their size than some nodes that are drawn.
 ROWS = [
     {"name": "large", "price": "3", "cpu": "8", "memory": "32Gi", ZONE: "a"},
     {"name": "small", "price": "1", "cpu": "6", "memory": "32Gi", ZONE: "b"},
 ]
-
-
-@pytest.fixture(autouse=True)
-def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
 
 
 def few(first: int, number: int, most: int = 4) -> Iterator[Drawn]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -22,13 +20,6 @@ from tests import seeds
 from tests.builders import ZONE, budget, cluster, node, pod, spread
 from tests.planner.consolidate.replay import failure
 from tests.planner.consolidate.test_plan import owned, planned, several
-
-BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
-
-
-@pytest.fixture(autouse=True)
-def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
 
 
 def waves(plan: ConsolidationPlan) -> list[set[str]]:

@@ -90,29 +90,25 @@ def test_nothing_happens_where_no_pod_can_go_anywhere() -> None:
     assert (moves, left) == ([], 2)
 
 
-def test_a_chain_is_made_whole_or_not_at_all() -> None:
-    """With two moves allowed, the three that would be needed are not begun."""
-    objects = (
+def two_in_the_way() -> list[Object]:
+    """All web pods in one zone, and in the other two pods that take their room and fit elsewhere."""
+    return [
         node("a", zone="a", cpu="6"),
         *(web(n, "a") for n in range(3)),
         node("b", zone="b", cpu="2"),
         other("x", "b", "1"),
         other("y", "b", "1"),
         *(node(name, zone="a", cpu="1") for name in ("c", "d")),
-    )
-    assert repaired(*objects, most=2) == ([], 2)
-    assert repaired(*objects, most=3)[1] == 0
+    ]
+
+
+def test_a_chain_is_made_whole_or_not_at_all() -> None:
+    """With two moves allowed, the three that would be needed are not begun."""
+    assert repaired(*two_in_the_way(), most=2) == ([], 2)
+    assert repaired(*two_in_the_way(), most=3)[1] == 0
 
 
 def test_ejected_pods_count_against_the_limit_of_a_node() -> None:
     """A policy that lets one pod of a node go does not let two pods be ejected from it."""
-    objects = (
-        node("a", zone="a", cpu="6"),
-        *(web(n, "a") for n in range(3)),
-        node("b", zone="b", cpu="2"),
-        other("x", "b", "1"),
-        other("y", "b", "1"),
-        *(node(name, zone="a", cpu="1") for name in ("c", "d")),
-    )
-    assert repaired(*objects, protections=Protections(most_per_node=1)) == ([], 2)
-    assert repaired(*objects, protections=Protections(most_per_node=2))[1] == 0
+    assert repaired(*two_in_the_way(), protections=Protections(most_per_node=1)) == ([], 2)
+    assert repaired(*two_in_the_way(), protections=Protections(most_per_node=2))[1] == 0

@@ -1,11 +1,7 @@
 """Nine clusters on which Descheduler and kube-scheduler were run, and Descheduler's own table."""
 
-import gzip
-import json
 import random
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,25 +15,10 @@ from planner.moves.trial_cluster import EvictionTimeline, Move
 from planner.problem.problem import Problem
 from planner.waves.replay import failures
 from tests import seeds
-
-Case = dict[str, Any]
-RECORDED = Path(__file__).parents[2] / "data" / "rebalance" / "rebalance.jsonl.gz"
-UPSTREAM = Path(__file__).parents[4] / "shared" / "upstream" / "descheduler_topology_spread.json"
+from tests.planner.recordings import Case, policy_of, recorded, upstream
 
 #: Those that take longest.
 SECONDS_EACH = ("outage-901", "tight-901", "tight-902")
-
-
-def recorded() -> list[Case]:
-    """The nine clusters."""
-    return [json.loads(line) for line in gzip.decompress(RECORDED.read_bytes()).splitlines()]
-
-
-def upstream() -> list[Any]:
-    """The cases of Descheduler's table, or one that is skipped when there is no such file."""
-    if not UPSTREAM.exists():
-        return [pytest.param({}, marks=pytest.mark.skip(reason="no upstream table here"))]
-    return [pytest.param(case, id=case["name"]) for case in json.loads(UPSTREAM.read_text())]
 
 
 def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landing]]]:
@@ -117,28 +98,9 @@ REPAIRED_HERE = {
 }
 
 
-def policy_of(case: Case) -> Case:
-    """The policy that the case's arguments amount to."""
-    args = {key[0].lower() + key[1:]: value for key, value in case["args"].items()}
-    if "namespaces" in args:
-        args["namespaces"] = {key.lower(): value for key, value in args["namespaces"].items()}
-    config = [
-        {"name": "RemovePodsViolatingTopologySpreadConstraint", "args": args},
-        {"name": "DefaultEvictor", "args": {"nodeFit": case["nodeFit"]}},
-    ]
-    return {
-        "apiVersion": "descheduler/v1alpha2",
-        "kind": "DeschedulerPolicy",
-        "profiles": [{"name": "spread", "pluginConfig": config}],
-    }
-
-
 @pytest.mark.parametrize("case", upstream())
 def test_deschedulers_table(case: Case) -> None:
     """No more moves than Descheduler's evictions, none where there is no room, and nothing gets worse."""
-    # The restated table has the name of a Go constant where its value belongs.
-    text = json.dumps(case).replace("appsv1.DefaultDeploymentUniqueLabelKey", "pod-template-hash")
-    case = json.loads(text)
     nodes = case["nodes"]
     if not case["nodeFit"]:
         for node in nodes:

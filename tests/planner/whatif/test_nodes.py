@@ -178,6 +178,14 @@ def test_what_budgets_hold_is_what_holds_a_drain(
     assert bool(planner.drain(snapshot, ["a1"], fixes=False).blocked) is bool(told)
 
 
+def test_a_finished_pod_makes_no_budget_larger() -> None:
+    """It counted as healthy where no condition of it was written down, and the drain seemed not to wait."""
+    done = pod("done", "a1", app="web", phase="Succeeded")
+    snapshot = cluster(node("a1"), node("b1"), *web("a1"), done, budget("web", "web", minAvailable=1))
+    assert drain(snapshot, "a1").notes == (f"drain a1: {SHORT}",)
+    assert planner.drain(snapshot, ["a1"], fixes=False).blocked
+
+
 def test_a_pod_on_its_way_out_is_not_made_twice() -> None:
     """Its controller has replaced it already."""
     owner, current, leaving = web("a1")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tests.truth import manifests
-from tests.truth.manifests import Object
+from tests.truth.manifests import Object, key_of
 
 _DEFAULT_RETRIES = 6
 _FAILURES_OF_INDEX = "batch.kubernetes.io/job-index-failure-count"
@@ -17,7 +17,7 @@ class Controllers:
 
     def __init__(self, objects: Iterable[Object]) -> None:
         found = list(objects)
-        self.pods = {name_of(item): item for item in found if item["kind"] == "Pod"}
+        self.pods = {key_of(item): item for item in found if item["kind"] == "Pod"}
         self._owners = {
             (item["kind"], item["metadata"].get("namespace", "default"), item["metadata"]["name"]): item
             for item in found
@@ -88,8 +88,3 @@ def ignores_disruptions(spec: Mapping[str, object]) -> bool:
             if condition["type"] == "DisruptionTarget" and condition.get("status", "True") == "True":
                 return bool(rule["action"] == "Ignore")
     return False
-
-
-def name_of(pod: Object) -> str:
-    """`namespace/name`."""
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

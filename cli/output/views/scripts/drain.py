@@ -67,7 +67,7 @@ def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
 
 def _comes_back(pod: Pod) -> bool:
     """Whether what is made again for a pod may land on a cordoned node."""
-    return bool(owner_of(pod)) and any(found.tolerates(CORDON) for found in pod.spec.tolerations)
+    return bool(owner_of(pod)) and pod.spec.tolerates(CORDON)
 
 
 def _wave(

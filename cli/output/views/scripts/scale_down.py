@@ -10,7 +10,7 @@ from cli.output.page import counted
 from cli.output.views.scripts.frame import Frame, checked, command, script
 from cli.output.views.scripts.preflight import nodes, owner_of
 from models.admission.chain import is_new
-from models.controllers.apply import ROLLED_OUT
+from models.controllers.apply import workloads_in
 from models.objects.custom_workload import is_custom, kubectl_name
 from models.objects.pod import Pod
 from models.objects.workload import DaemonSet, Job
@@ -53,11 +53,10 @@ def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator
 def _asked(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     """The number in the spec of every workload: there may be fewer pods, or while it rolls out more."""
     found = {}
-    for field in ROLLED_OUT:
-        for item in getattr(snapshot, field):
-            if not isinstance(item, DaemonSet):
-                number = item.spec.parallelism if isinstance(item, Job) else item.spec.replicas
-                found[item.namespace, f"{item.kind}/{item.name}"] = number
+    for item in workloads_in(snapshot):
+        if not isinstance(item, DaemonSet):
+            number = item.spec.parallelism if isinstance(item, Job) else item.spec.replicas
+            found[item.namespace, f"{item.kind}/{item.name}"] = number
     return found
 
 

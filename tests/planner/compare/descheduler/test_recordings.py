@@ -4,11 +4,6 @@ Go's maps draw the order of equal domains and equal pods, and kube-scheduler dra
 recording is one draw, and the test asks whether it is among ours.
 """
 
-import gzip
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from models import Cluster
@@ -16,31 +11,14 @@ from planner.audit.findings import audit
 from planner.compare.descheduler import descheduled
 from planner.eviction.protections import protections_of
 from planner.problem.problem import Problem
-from tests.planner.rebalance.test_recordings import policy_of
+from tests.planner.recordings import Case, policy_of, recorded, upstream
 from tests.seeds import tries
 
-Case = dict[str, Any]
-RECORDED = Path(__file__).parents[3] / "data" / "rebalance" / "rebalance.jsonl.gz"
-UPSTREAM = Path(__file__).parents[5] / "shared" / "upstream" / "descheduler_topology_spread.json"
 SEEDS = (None, *range(1, 31))
 #: So many draws have to be alike, in a quick run, where every draw ends as recorded.
 ALIKE = tries(3)
 #: Where every draw ends as recorded.
 ALWAYS = {"rebalance-901", "mixed-60015", "mixed-60019"}
-
-
-def recorded() -> list[Case]:
-    """The nine clusters."""
-    return [json.loads(line) for line in gzip.decompress(RECORDED.read_bytes()).splitlines()]
-
-
-def upstream() -> list[Any]:
-    """The cases of Descheduler's table, or one that is skipped when there is no such file."""
-    if not UPSTREAM.exists():
-        return [pytest.param({}, marks=pytest.mark.skip(reason="no upstream table here"))]
-    # The restated table has the name of a Go constant where its value belongs.
-    text = UPSTREAM.read_text().replace("appsv1.DefaultDeploymentUniqueLabelKey", "pod-template-hash")
-    return [pytest.param(case, id=case["name"]) for case in json.loads(text)]
 
 
 @pytest.mark.parametrize("case", upstream())

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from models import Cluster
+from planner import rollout
+from planner.documents.rollout import Rollout
 from tests import builders
 from tests.builders import Object, node, reference, replica, spread
 
@@ -32,6 +34,11 @@ def web(replicas: int, *, cpu: str = "100m", kind: str = "Deployment", **spec: A
             **spec,
         },
     }
+
+
+def daemons(cpu: str, **rolling: Any) -> Object:
+    """A DaemonSet `web`."""
+    return web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
 
 
 def running(item: Object, places: Sequence[str], *nodes: Object) -> list[Object]:
@@ -76,6 +83,11 @@ def zones(names: str, *, cpu: str = "4") -> list[Object]:
 def manifests(*items: Object) -> Cluster:
     """What is to be applied."""
     return Cluster.from_objects(items, partial=True)
+
+
+def applied(objects: list[Object], *items: Object, replays: int = 20) -> Rollout:
+    """What applying the manifests to these objects leads to."""
+    return rollout(Cluster.from_objects(objects), manifests(*items), replays=replays)
 
 
 def budget(**spec: Any) -> Object:

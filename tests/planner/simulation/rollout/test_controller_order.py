@@ -12,7 +12,7 @@ from planner.simulation.rollout.controllers import PodRun
 from planner.simulation.rollout.draw import begin, play
 from planner.simulation.rollout.prepare import prepare
 from tests.builders import Object, node
-from tests.planner.simulation.rollout.running import manifests, running, web, zones
+from tests.planner.simulation.rollout.running import daemons, manifests, running, web, zones
 
 
 def turn_of(objects: list[Object], item: Object) -> tuple[ClusterSimulation, Any]:
@@ -64,11 +64,6 @@ def test_a_parallel_set_shrinks_and_updates_in_one_turn() -> None:
     objects = running(web(4, **parallel), ["a1", "b1", "a1", "b1"], *zones("ab"))
     simulation, run = turn_of(objects, web(2, cpu="200m", **parallel))
     assert run.due(simulation).gone == [run.old[3], run.old[2], run.old[1]]
-
-
-def daemons(cpu: str, **rolling: Any) -> Object:
-    """A DaemonSet `web`."""
-    return web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
 
 
 def test_with_surge_a_sick_pod_gets_a_new_one_beside_it() -> None:

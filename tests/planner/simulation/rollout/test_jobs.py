@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from models import Cluster
-from planner import rollout, whatif
-from planner.documents.rollout import Rollout
+from planner import whatif
 from planner.simulation.rollout.draw import begin
 from planner.simulation.rollout.prepare import prepare
 from tests.builders import ZONE, Object, node, pod
-from tests.planner.simulation.rollout.running import manifests, running, web, zones
+from tests.planner.simulation.rollout.running import applied, manifests, running, web, zones
 
 
 def job(parallelism: int, cpu: str = "1", **spec: Any) -> Object:
@@ -23,11 +22,6 @@ def job(parallelism: int, cpu: str = "1", **spec: Any) -> Object:
     item["spec"] = {"parallelism": parallelism, "template": item["spec"]["template"], **spec}
     item["spec"]["template"]["metadata"]["labels"] = {"app": "sums"}
     return item
-
-
-def applied(objects: list[Object], *items: Object, replays: int = 20) -> Rollout:
-    """What applying the manifests to these objects leads to."""
-    return rollout(Cluster.from_objects(objects), manifests(*items), replays=replays)
 
 
 @pytest.mark.parametrize(

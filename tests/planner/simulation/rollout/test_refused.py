@@ -8,8 +8,7 @@ from models import Cluster, InputError
 from planner import simulate
 from planner.simulation.rollout.refused import refusals
 from tests.builders import Object, cluster, node, replica, revision, scaled
-from tests.planner.simulation.rollout.running import running, web, zones
-from tests.planner.simulation.rollout.test_rollout import applied
+from tests.planner.simulation.rollout.running import applied, running, web, zones
 
 CLAIM: Object = {
     "metadata": {"name": "data"},

@@ -14,16 +14,11 @@ from planner.simulation.rollout.report import counts_at
 from planner.state.state import State
 from planner.whatif import add_nodes
 from tests.builders import ZONE, Object, node, pod, priority_class, replica, scaled, spread, workload
-from tests.planner.simulation.rollout.running import manifests, running, web, zones
+from tests.planner.simulation.rollout.running import applied, daemons, manifests, running, web, zones
 from tests.seeds import at_first, tries
 
 OTHER = workload("ReplicaSet", "db", namespace="shop")
 ONE_MORE: dict[str, Any] = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
-
-
-def applied(objects: list[Object], *items: Object, replays: int = 20) -> Rollout:
-    """What applying the manifests to these objects leads to."""
-    return rollout(Cluster.from_objects(objects), manifests(*items), replays=replays)
 
 
 def sizes(found: Rollout) -> list[tuple[int, int]]:
@@ -141,11 +136,6 @@ def test_a_stateful_set_that_cannot_start_stops_at_its_highest() -> None:
     row = found.workloads[0]
     assert (row.completes, row.least_ready, row.steps[-1].new) == (False, 2, 1)
     assert "Insufficient cpu" in row.message
-
-
-def daemons(cpu: str, **rolling: Any) -> Object:
-    """A DaemonSet `web`."""
-    return web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
 
 
 @pytest.mark.parametrize(("rolling", "least"), [({"maxUnavailable": 1}, 2), ({"maxSurge": 1}, 3)])

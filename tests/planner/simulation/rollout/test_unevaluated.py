@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tests.builders import Object
-from tests.planner.simulation.rollout.running import running, web, zones
-from tests.planner.simulation.rollout.test_rollout import applied
+from tests.planner.simulation.rollout.running import applied, running, web, zones
 
 PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 LABELS = {"kubernetes.io/metadata.name": "shop", "team": "a"}
