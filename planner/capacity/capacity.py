@@ -12,7 +12,7 @@ from planner.capacity.autoscalers import at_maximum
 from planner.capacity.best import BestAnswer, with_best
 from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
-from planner.capacity.sets import count_sets
+from planner.capacity.sets import count_sets, of_other_schedulers
 from planner.capacity.walk import walked
 from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
 from planner.documents.plan import Cut
@@ -73,6 +73,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
                     *problem.notes,
                     *remarks(problem),
                     *left_out(cluster),
+                    *(() if sets is None else of_other_schedulers(cluster, sets)),
                     *(ineffective(cluster) if autoscalers else ()),
                 )
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import count, islice
@@ -16,10 +17,12 @@ from models.errors import InputError
 from models.objects.base import KubeObject, NamespacedObject
 from models.objects.workload import METADATA_NAME, Namespace
 from models.snapshot import Snapshot
+from models.words import counted
 from planner.capacity.replicas import limits
 from planner.documents.capacity import SetCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, report_best, until_stop
+from planner.scheduler.profile import profiles_of
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
 #: So many copies are tried at first, and so many times more where all of them were placed.
@@ -39,6 +42,19 @@ def count_sets(
     counting = _Counting(cluster, manifests, stop_event, SetCapacity(pods=0, more=0, exact=False))
     until_stop(counting.run)
     return counting.best
+
+
+def of_other_schedulers(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
+    """A note for each scheduler without a profile that pods of a copy ask for: they are not counted."""
+    copy = copied(manifests, next(_free_numbers(cluster, manifests)))
+    more, names = reconcile(applied(cluster, copy)), _namespaces(copy)
+    known = profiles_of(more.scheduler_config)
+    made = Counter(pod.spec.scheduler_name for pod in more.pods if pod.namespace in names)
+    for name, pods in sorted(made.items()):
+        if name not in known:
+            asks = "asks" if pods == 1 else "ask"
+            of_each = f"{counted(pods, 'pod')} of each copy {asks} for scheduler {name}"
+            yield f"{of_each}, which has no profile here: not counted"
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from models.objects.pod import Pod
-from models.words import counted
 from planner.problem.volume_claims import Claims, claims_of
 
 if TYPE_CHECKING:
@@ -26,21 +25,16 @@ def undecided_notes(problem: Problem, pending: Sequence[Pod]) -> Iterator[str]:
     claims = Claims(problem.cluster, problem.nodes, ()) if mounting else None
     if unknown := [pod.key for pod in mounting if claims is not None and claims.is_unknown(pod)]:
         what = " and ".join(unseen)
-        yield f"{_are_left(len(unknown))} undecided, for {what} may not be listed ({_named(unknown)})"
+        yield f"for pending pods the nodes are undecided, as {what} may not be listed: {_named(unknown)}"
     for row in problem.extended_rows:
         lacking = problem.allocatable[row] == 0
         numbers = (problem.pod_index[pod.key] for pod in pending) if lacking.any() else ()
         asking = [problem.pods[number].key for number in numbers if problem.template(number).amounts[row]]
         if asking:
-            yield (
-                f"nodes without {problem.resources[row]} leave it to a DeviceClass: whether they accept "
-                f"{counted(len(asking), 'pending pod')} is undecided ({_named(asking)})"
-            )
-
-
-def _are_left(pods: int) -> str:
-    return "1 pending pod is left" if pods == 1 else f"{pods} pending pods are left"
+            without = f"nodes without {problem.resources[row]} leave it to a DeviceClass"
+            yield f"{without}: whether they accept pending pods is undecided: {_named(asking)}"
 
 
 def _named(keys: Sequence[str]) -> str:
+    """The first few; of a rollout they are those that may be made, and so they are not counted."""
     return ", ".join([*keys[:_MOST_NAMED], *(["..."] if len(keys) > _MOST_NAMED else [])])

@@ -295,8 +295,8 @@ class ExplainEffort:
     #: A domain whose loss all workloads survive is lost so many times more, with other ties and turns: what
     #: goes wrong in every second draw is missed once in 256 times.
     loss_draws: int = 8
-    #: Up to so many pods times nodes: on larger clusters one loss takes too long.
-    loss_draws_places: int = 20_000
+    #: Up to so many pods times nodes: on twice as many the draws take four seconds, all else less than two.
+    loss_draws_places: int = 8_000
     #: From so many pods on two processes share the losses of domains, where there are two cores.
     pods_for_two: int = 2_000
 

@@ -215,3 +215,18 @@ def test_pods_by_themselves_are_admitted(
     found = capacity(Cluster.from_objects(objects), sets=Cluster.from_objects(parts, partial=True)).sets
     assert found is not None
     assert (found.more, found.limited_by) == (more, (limited_by,))
+
+
+def test_pods_of_a_scheduler_without_a_profile_are_named() -> None:
+    """What went wrong: such a pod of each copy was left out, with no word of it."""
+    words: dict[str, Any] = {"cpu": "1", "scheduler": "volcano"}
+    parts = [
+        builders.scaled("Deployment", "known", 1, cpu="1"),
+        builders.scaled("Deployment", "x", 1, **words),
+    ]
+    nodes = Cluster.from_objects([builders.node("n1")])
+    found = capacity(nodes, sets=Cluster.from_objects(parts, partial=True))
+    assert found.sets is not None
+    assert (found.sets.pods, found.sets.more) == (1, 4)
+    said = "1 pod of each copy asks for scheduler volcano, which has no profile here: not counted"
+    assert said in found.notes

@@ -138,11 +138,11 @@ def test_what_is_left_to_devices_is_no_room_to_reserve() -> None:
     [
         (
             [CLASS, WITH_RESOURCE],
-            f"nodes without {GPU} leave it to a DeviceClass: whether they accept 1 pending",
+            f"nodes without {GPU} leave it to a DeviceClass: whether they accept pending pods",
         ),
         (
             [origin("storageclasses"), claim("data"), WITH_VOLUME],
-            "storageclasses may not be listed (default/p)",
+            "storageclasses may not be listed: default/p",
         ),
     ],
     ids=["resource", "classes unseen"],
