@@ -20,6 +20,8 @@ class BlockedNodes(DocumentPart):
     """Their names."""
     pods: tuple[str, ...] = ()
     """Up to ten pods that are in the way there."""
+    taints: tuple[str, ...] = ()
+    """Up to ten taints that refuse the pod there, `KEY=VALUE:EFFECT`."""
 
 
 class SpreadDomains(DocumentPart):

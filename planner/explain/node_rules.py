@@ -74,6 +74,12 @@ def _untolerated(case: PendingCase, taints: Iterable[Taint], *, cordon: bool) ->
     return [taint for taint in found if keeps_away(taint, case.template.pod.spec)]
 
 
+def untolerated_on(case: PendingCase, nodes: Iterable[int]) -> Iterator[str]:
+    """The taints that repel the pod on some nodes, each once."""
+    taints = dict.fromkeys(taint for node in nodes for taint in case.problem.nodes.nodes[node].spec.taints)
+    yield from map(_spelled, _untolerated(case, taints, cordon=True))
+
+
 def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     node = case.problem.nodes.nodes[position]
     taints = _untolerated(case, node.spec.taints, cordon=not node.spec.unschedulable)

@@ -16,11 +16,13 @@ from planner.audit.spread_counts import Owners, spelled
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.pod_topology_spread import Rule
+from planner.constraints.taint_toleration import TaintToleration
 from planner.documents.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
 from planner.documents.explanation import Fix as FixDocument
 from planner.explain import patches
 from planner.explain.blockers import PendingCase
 from planner.explain.change import Candidate, ClusterChange
+from planner.explain.node_rules import untolerated_on
 from planner.explain.room_changes import port_holders
 from planner.explain.search import FoundFixes, TestedFix
 from planner.explain.spread_rules import rules_of
@@ -28,6 +30,7 @@ from planner.explain.volume_places import volume_places
 from planner.problem.nodes import Mask
 
 _MOST_PODS = 10
+_MOST_TAINTS = 10
 
 
 def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
@@ -63,6 +66,9 @@ def _blocked(case: PendingCase) -> Iterator[BlockedNodes]:
             count=len(where),
             nodes=tuple(names[node] for node in sorted(where)),
             pods=tuple(_in_the_way(case, plugin, case.problem.nodes.mask_of(where))),
+            taints=tuple(untolerated_on(case, where))[:_MOST_TAINTS]
+            if plugin == TaintToleration.name
+            else (),
         )
 
 

@@ -89,6 +89,7 @@ def _nodes(item: Explanation, page: Page) -> Table:
             str(group.count),
             _some(group.nodes, page)
             + (f"; {', '.join(group.reasons)}" if plugins[group.plugin] > 1 else "")
+            + (f"; taints: {_some(group.taints, page)}" if group.taints else "")
             + (f"; in the way: {_some(group.pods, page)}" if group.pods else ""),
         ]
         for group in item.nodes

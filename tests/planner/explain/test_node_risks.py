@@ -53,6 +53,15 @@ def test_a_taint_that_keeps_all_other_pods_away_is_not_tolerated_lightly(taint: 
     assert risks == {f"{taint.partition(':')[0].partition('=')[0]} {reason}"}
 
 
+def test_the_taints_that_refuse_a_pod_are_named() -> None:
+    """From 1.35 on kube-scheduler only counts `untolerated taint(s)`, and so did the table of nodes."""
+    full = "node.kubernetes.io/disk-pressure:NoSchedule"
+    nodes = node("a", taints=["gpu=yes:NoSchedule", full, "soft:PreferNoSchedule"]), node("b", taints=[full])
+    (refused,) = only(*nodes, pod("new", tolerations=[{"key": "gpu", "operator": "Exists"}])).nodes
+    assert (refused.plugin, refused.taints) == ("TaintToleration", (full,))
+    assert not only(node("c", cpu="1"), pod("new", cpu="2")).nodes[0].taints
+
+
 def test_no_node_like_the_control_plane_is_ordered_lightly() -> None:
     """A node like one of the control plane, without its taint, stood among the fixes."""
     nodes = node("cp-0", taints=["node-role.kubernetes.io/control-plane:NoSchedule"]), node("w", cpu="2")
