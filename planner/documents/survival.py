@@ -66,6 +66,9 @@ class DomainLoss(DocumentPart):
     wait then."""
     ok: bool
     """Whether every workload survives."""
+    failing_draws: int = 0
+    """Where every workload survives, in how many of eight draws of ties and of which pod comes first some pod
+    finds no node; nothing is drawn on large clusters."""
 
 
 class Survival(Document):

@@ -34,7 +34,9 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
     """What the loss of each domain of a topology key would mean, once the pending pods are placed."""
     cluster.domains(key, f"--survive {key}")
     before = BeforeLoss(cluster, key, effort.explain)
-    found = tuple(_Losses(key, before, effort.explain).one_by_one())
+    losses = [*_Losses(key, before, effort.explain).one_by_one()]
+    failing = {loss.domain: _failing_draws(before, loss, effort.explain) for loss in losses}
+    found = tuple(loss.model_copy(update={"failing_draws": len(failing[loss.domain])}) for loss in losses)
     return Survival(
         topology_key=key,
         domains=found,
@@ -46,7 +48,7 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
             *remarks(before.snapshot),
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
             *_about_changes(found, before.waiting),
-            *_in_other_draws(before, found, effort.explain),
+            *_about_draws(failing, effort.explain.loss_draws),
         ),
     )
 
@@ -59,24 +61,26 @@ def _about_changes(losses: Sequence[DomainLoss], waiting: int) -> Iterator[str]:
         yield f"what helps was tried out after the loss: made before it, {pods} no node now may take the room"
 
 
-def _in_other_draws(before: BeforeLoss, losses: Sequence[DomainLoss], effort: ExplainEffort) -> Iterator[str]:
+def _failing_draws(before: BeforeLoss, loss: DomainLoss, effort: ExplainEffort) -> Sequence[Workload]:
+    """Of a loss that all survive: the first workload without a node, for each draw of ties that has one."""
+    places = len(before.problem.pods) * before.problem.nodes.size
+    if not loss.ok or not loss.pods or places > effort.loss_draws_places:
+        return ()
+    draws = (before.drawn(loss.domain, seed) for seed in range(1, effort.loss_draws + 1))
+    found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
+    return [_workload(draw, Owners(draw.problem.cluster), left[0]) for draw, left in found if left]
+
+
+def _about_draws(failing: Mapping[str, Sequence[Workload]], of: int) -> Iterator[str]:
     """At most one note: the domains whose loss all survive, but not with other ties and turns."""
-    if len(before.problem.pods) * before.problem.nodes.size > effort.loss_draws_places:
-        return
-    told, example = [], ""
-    for domain in (loss.domain for loss in losses if loss.ok and loss.pods):
-        draws = [before.drawn(domain, seed) for seed in range(1, effort.loss_draws + 1)]
-        worse = [(draw, left) for draw in draws if (left := [*before.left(draw), *before.preempted(draw)])]
-        if worse:
-            draw, left = worse[0]
-            told.append(f"without {domain} in {len(worse)} of {len(draws)}")
-            example = example or "{1} in {0}".format(*_workload(draw, Owners(draw.problem.cluster), left[0]))
+    told = [f"without {domain} in {len(rows)} of {of}" for domain, rows in failing.items() if rows]
     if told:
+        namespace, workload = next(rows[0] for rows in failing.values() if rows)
         more = f", and {len(told) - _MOST_DOMAINS} domains more" if len(told) > _MOST_DOMAINS else ""
         yield (
-            f"pods find no node, of {example} for one, in some draws of ties and of which pod comes first: "
-            f"{', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the smallest name, and pods come in "
-            "the order of their controllers in the files"
+            f"pods find no node, of {workload} in {namespace} for one, in some draws of ties and of which "
+            f"pod comes first: {', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the smallest name, "
+            "and pods come in the order of their controllers in the files"
         )
 
 

@@ -115,6 +115,9 @@ def test_that_other_ties_and_turns_leave_pods_without_a_node_is_said() -> None:
     small, big = (replicas(name, ["a1", "c1"], cpu=cpu) for name, cpu in (("small", "2"), ("big", "4")))
     found = survive(cluster(*nodes, *big, *small), ZONE)
     assert found.failures == 0
+    failing = {loss.domain: loss.failing_draws for loss in found.domains}
+    assert failing["a"]
+    assert not failing["b"]
     (note,) = (note for note in found.notes if "draws of ties" in note)
     assert note.startswith("pods find no node, of ReplicaSet/big in default for one, in some draws of ties")
     assert ": without a in " in note

@@ -191,7 +191,11 @@ def _verdict(document: Survival) -> VerdictBlock:
     domains = counted(len(document.domains), "domain")
     if not lost:
         when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
-        return VerdictBlock(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
+        survives = f"Every workload survives the loss of each of {domains} of {key}{when}"
+        drawn = [loss.domain for loss in document.domains if loss.failing_draws]
+        if drawn:
+            return VerdictBlock(f"{survives}, but that of {_either(drawn)} only as ties go here.", "warning")
+        return VerdictBlock(f"{survives}.", "good")
     which = f"{_either(lost)} ({len(lost)} of {domains} of {key})"
     return VerdictBlock(f"Not every workload survives the loss of {which}.", "bad")
 
