@@ -23,6 +23,7 @@ esac
 case "$*" in
 *' get nodes '*'name}|{.spec.taints'*) awk -F'|' '{ print $1 "|" $5 }' "$FOLDER/nodes" ;;
 *' get nodes '*) cat "$FOLDER/nodes" ;;
+*' get events '*kind=StatefulSet,involvedObject.name=db*) cat "$FOLDER/events" 2>/dev/null ;;
 *' get ReplicaSet/web '*) cat "$FOLDER/refusal" 2>/dev/null ;;
 *' get pod '*) echo "0/2 nodes are available" ;;
 *' get pods '*'phase!=Pending'*) cat "$FOLDER/ended" 2>/dev/null ;;
@@ -231,6 +232,16 @@ def test_a_replacement_that_is_not_even_made_is_told_in_the_words_of_the_api_ser
     code, words, _ = run_part(tmp_path, move, "TIMEOUT=15; carry_out", "")
     line = 'no pod is made in place of shop/web-1: pods "web-2" is forbidden: by us'
     assert (code, words.count(f"waiting: {line}"), words.count(f"  {line}")) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("when", "told"), [("2026-01-03T00:00:00Z", True), ("2026-01-01T00:00:00Z", False)])
+def test_events_tell_why_a_stateful_set_makes_no_pod(tmp_path: Path, when: str, told: bool) -> None:
+    """It has no condition for that, and the script only said that the pod has to land; old events are old."""
+    (tmp_path / "events").write_text(f"{when}|pod db-0 failed: exceeded | quota\n")
+    move = "move shop db-0 u1 old StatefulSet/db n1"
+    code, words, _ = run_part(tmp_path, move, "TIMEOUT=15; carry_out", "")
+    line = "no pod is made in place of shop/db-0: pod db-0 failed: exceeded | quota"
+    assert (code, line in words) == (1, told)
 
 
 def test_a_replacement_that_lands_elsewhere_is_not_said_to_have_no_node(tmp_path: Path) -> None:

@@ -82,6 +82,21 @@ def test_a_stateful_set(live: ControlPlane, tmp_path: Path) -> None:
     assert (per_zone(live, "db"), evictions(live, before)) == ({"a": 2, "b": 2}, 2)
 
 
+def test_a_stateful_set_in_a_quota_that_is_newer_than_the_plan(live: ControlPlane, tmp_path: Path) -> None:
+    """Its pod is not made again: the script says so in the words of the API server, by an event."""
+    live.create(node("a1"), node("a2"), workload("db", 4, spread("db"), kind="StatefulSet"))
+    live.at_rest(4)
+    live.create(node("b1", zone="b"))
+    script = planned(live, tmp_path, "rebalance", "--evict-only")
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}}
+    live.create({**quota, "spec": {"hard": {"pods": "2"}}})
+    wait_for("the count of the quota", lambda: live.get("resourcequotas")[0]["status"].get("used"))
+    ended = carried_out(live, script, TIMEOUT="8")
+    assert ended.returncode == 1
+    assert "no pod is made in place of default/db-" in ended.stderr
+    assert "exceeded quota: few" in ended.stderr
+
+
 def test_a_budget_that_says_not_now(live: ControlPlane, tmp_path: Path) -> None:
     """An eviction that is answered 429 is tried again until the budget allows it."""
     lopsided(live)

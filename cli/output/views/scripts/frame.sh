@@ -98,6 +98,26 @@ may() {
     return 1
 }
 
+# When this script began, as the API server writes times.
+BEGAN=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+
+# Why a controller makes no pod, in the words of the API server: NAMESPACE KIND/NAME
+# StatefulSets and Jobs tell it by events alone; this user need not be allowed to read them.
+why_none_is_made() {
+    why=$(k get "$2" -n "$1" -o "jsonpath={.status.conditions[?(@.type=='ReplicaFailure')].message}" 2>/dev/null)
+    [ -n "$why" ] || why=$(k get events -n "$1" \
+        --field-selector="reason=FailedCreate,involvedObject.kind=${2%%[./]*},involvedObject.name=${2#*/}" \
+        -o 'jsonpath={range .items[*]}{.lastTimestamp}|{.message}{"\n"}{end}' 2>/dev/null |
+        awk -F'|' -v began="$BEGAN" '$1 >= began { sub(/^[^|]*[|]/, ""); last = $0 } END { print last }')
+    printf '%s' "$why"
+}
+
+# Why a pod has no node, as the scheduler tells: NAMESPACE POD
+why_no_node() {
+    why=$(k get pod "$2" -n "$1" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}" 2>/dev/null)
+    printf '%s' "${why:+: $why}"
+}
+
 check_rights() {
     [ -z "$MISSING" ] || refuse "this user may not${MISSING#,}"
 }

@@ -190,9 +190,9 @@ tell_unscheduled() {
     printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $9 == "" { print $2 "|" $3 "|" $6 "|" $8 }' |
         while IFS='|' read -r namespace pod owner new; do
             if [ -n "$new" ]; then
-                complain "$1$namespace/$new has no node: $(condition "$namespace" "pod $new" PodScheduled)"
+                complain "$1$namespace/$new has no node$(why_no_node "$namespace" "$new")"
             else
-                why=$(condition "$namespace" "$owner" ReplicaFailure 2>/dev/null)
+                why=$(why_none_is_made "$namespace" "$owner")
                 [ -z "$why" ] || complain "$1no pod is made in place of $namespace/$pod: $why"
             fi
         done
@@ -227,12 +227,6 @@ stop_if_node_is_lost() {
     landed=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "landed" { print $2 "/" $8 "|" $9 }')
     lost=$(on_lost_nodes "$landed")
     [ -z "$lost" ] || stop_not_as_planned "$(first_of "$lost" pod)"
-}
-
-# What a condition of an object says: NAMESPACE OBJECT CONDITION
-condition() {
-    # shellcheck disable=SC2086 # a kind and a name
-    k get $2 -n "$1" -o "jsonpath={.status.conditions[?(@.type=='$3')].message}"
 }
 
 # What the moves that are due wait for, one a line

@@ -76,12 +76,6 @@ look_patiently() {
     done
 }
 
-# Why a pod has no node, as the scheduler tells: NAMESPACE POD
-why_no_node() {
-    why=$(k get pod "$2" -n "$1" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}" 2>/dev/null)
-    printf '%s' "${why:+: $why}"
-}
-
 # NAMESPACE POD [THE ONLY NODE THAT IT MAY GO TO]
 give_up() {
     complain "$DONE of $STEPS steps are done; $1/$2 has no node${3:+, and may go to $3 alone until it is made anew}$(why_no_node "$1" "$2")"
@@ -170,7 +164,7 @@ why_none_has_come() {
     if [ -n "$pod" ]; then
         printf '; %s/%s has no node%s' "$1" "$pod" "$(why_no_node "$1" "$pod")"
     else
-        why=$(k get "$2" -n "$1" -o "jsonpath={.status.conditions[?(@.type=='ReplicaFailure')].message}" 2>/dev/null)
+        why=$(why_none_is_made "$1" "$2")
         printf '%s' "${why:+; no pod is made: $why}"
     fi
 }
