@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from models import Cluster
-from models.objects.affinity import CORDON
 from planner.audit.findings import MOST_DOMAINS, audit
+from planner.audit.node_changes import node_changes
 from planner.audit.spread_counts import Owners, too_much
 from planner.audit.worse import Surplus, worse_constraints
 from planner.constraints.pod_topology_spread import HARD
-from planner.documents.diff import Diff, MovedPod, NodeChanges, PendingPod, PlacedPod, WorkloadChange
+from planner.documents.diff import Diff, MovedPod, PendingPod, PlacedPod, WorkloadChange
 from planner.documents.move_plan import Balance
 from planner.documents.plan import ConstraintReport, SpreadChange
 from planner.problem.problem import Problem
@@ -55,7 +55,7 @@ def diff(before: Cluster, after: Cluster, *, namespace: str | None = None) -> Di
     return Diff(
         before=old.balance,
         after=new.balance,
-        nodes=_nodes(before, after),
+        nodes=node_changes(before, after),
         spread=tuple(_spread(old.constraints, new.constraints)),
         worse=tuple(worse_constraints(old.surpluses, new.surpluses)),
         moved=tuple(moved),
@@ -115,29 +115,6 @@ def _renamed(row: ConstraintReport, names: Mapping[str, str]) -> ConstraintRepor
     if found is None:
         return row
     return row.model_copy(update={"workload": f"Pod/{found.partition('/')[2]}"})
-
-
-def _nodes(before: Cluster, after: Cluster) -> NodeChanges:
-    old, new = ({node.name: node for node in side.nodes} for side in (before, after))
-    both = [(old[name], new[name]) for name in sorted(old.keys() & new.keys())]
-    uids = [(was.metadata.uid, now.metadata.uid) for was, now in both]
-    cordons = [(was.spec.unschedulable, now.spec.unschedulable) for was, now in both]
-    taints = [({*was.spec.taints} - {CORDON}, {*now.spec.taints} - {CORDON}) for was, now in both]
-    sizes = [(was.status.allocatable, now.status.allocatable) for was, now in both]
-
-    def where(changes: Iterable[object]) -> tuple[str, ...]:
-        return tuple(node.name for (node, _), changed in zip(both, changes, strict=True) if changed)
-
-    return NodeChanges(
-        added=tuple(sorted(new.keys() - old.keys())),
-        removed=tuple(sorted(old.keys() - new.keys())),
-        cordoned=where(now and not was for was, now in cordons),
-        uncordoned=where(was and not now for was, now in cordons),
-        remade=where(was and now and was != now for was, now in uids),
-        tainted=where(was != now for was, now in taints),
-        labelled=where(was.metadata.labels != now.metadata.labels for was, now in both),
-        resized=where(was != now for was, now in sizes),
-    )
 
 
 def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) -> Iterator[SpreadChange]:

@@ -55,6 +55,19 @@ class WorkloadChange(WorkloadPart):
     """The same after."""
 
 
+class NodeDifference(DocumentPart):
+    """In what some nodes are not what they were, all of them in the same."""
+
+    what: Literal["taints", "labels", "allocatable"]
+    """What is looked at."""
+    nodes: tuple[str, ...]
+    """The names of the nodes."""
+    before: tuple[str, ...]
+    """What they had before and have no longer: `key=value:NoSchedule`, `key=value`, `cpu 4`."""
+    after: tuple[str, ...]
+    """What they have now and did not before."""
+
+
 class NodeChanges(DocumentPart):
     """Nodes that are new or gone, cordoned or not since, or no longer what they were to the scheduler."""
 
@@ -74,6 +87,8 @@ class NodeChanges(DocumentPart):
     """Nodes with other labels than before."""
     resized: tuple[str, ...] = ()
     """Nodes of which other amounts are allocatable than before."""
+    different: tuple[NodeDifference, ...] = ()
+    """In what the nodes of the last three lists differ."""
 
 
 class Diff(Document):

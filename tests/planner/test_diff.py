@@ -6,7 +6,7 @@ from collections import Counter
 from models import Cluster
 from planner import check, diff, rebalance
 from tests import seeds
-from tests.builders import HOST, Object, node, pod, spread
+from tests.builders import HOST, ZONE, Object, node, pod, spread
 
 ZONES = "aabbcc"
 
@@ -107,9 +107,29 @@ def test_nodes_are_not_what_they_were() -> None:
         for right, now in nodes.items():
             found = diff(Cluster.from_objects([was]), Cluster.from_objects([now])).nodes.model_dump()
             expected = {left, right} - {"same"} if left != right else set()
+            assert len(found.pop("different")) == len(expected & {"tainted", "labelled", "resized"})
             if left == "cordoned" != right:
                 expected = expected - {"cordoned"} | {"uncordoned"}
             assert {what for what, names in found.items() if names} == expected, (left, right)
+
+
+def test_what_nodes_differ_in_is_told_once_for_all_that_differ_alike() -> None:
+    """It was said that taints are others, and not which."""
+    left = [node(f"n{number}", "a", taints=["old=x:NoSchedule"], cpu="4") for number in range(4)]
+    right = [
+        *(node(f"n{number}", "b", taints=["new:NoExecute"], cpu="4") for number in (0, 2)),
+        node("n1", "a", taints=["old=x:NoSchedule", "new:NoExecute"], cpu="4"),
+        node("n3", "a", cpu="3500m"),
+    ]
+    found = diff(Cluster.from_objects(left), Cluster.from_objects(right)).nodes.different
+    zones = f"{ZONE}=a", f"{ZONE}=b"
+    assert [(row.what, row.nodes, row.before, row.after) for row in found] == [
+        ("taints", ("n0", "n2"), ("old=x:NoSchedule",), ("new:NoExecute",)),
+        ("taints", ("n1",), (), ("new:NoExecute",)),
+        ("taints", ("n3",), ("old=x:NoSchedule",), ()),
+        ("labels", ("n0", "n2"), zones[:1], zones[1:]),
+        ("allocatable", ("n3",), ("cpu 4",), ("cpu 3500m",)),
+    ]
 
 
 def test_one_namespace() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cli.output.blocks import (
     Cell,
@@ -19,7 +19,7 @@ from cli.output.forms.spreads import by_weight
 from cli.output.page import Page, counted
 from cli.output.views.names import pod_line, workload_line
 from cli.output.views.spread import row_after
-from planner.documents.diff import Diff, MovedPod, WorkloadChange
+from planner.documents.diff import Diff, MovedPod, NodeDifference, WorkloadChange
 
 _MOST_NAMES = 8
 #: What is looked at, and nothing else: not the requests of pods, for example.
@@ -27,16 +27,16 @@ _SAME = (
     "No node came or went, was cordoned or has other taints, labels or sizes; "
     "no pod moved or waits that did not; the spread is the same"
 )
-#: The lists of nodes, and what they say of one.
+#: The lists of nodes, what they say of one, and in what its nodes differ.
 _NODES = {
-    "added": "new",
-    "removed": "gone",
-    "cordoned": "cordoned",
-    "uncordoned": "no longer cordoned",
-    "remade": "made anew under the same name",
-    "tainted": "with other taints",
-    "labelled": "with other labels",
-    "resized": "with other allocatable amounts",
+    "added": ("new", ""),
+    "removed": ("gone", ""),
+    "cordoned": ("cordoned", ""),
+    "uncordoned": ("no longer cordoned", ""),
+    "remade": ("made anew under the same name", ""),
+    "tainted": ("with other taints", "taints"),
+    "labelled": ("with other labels", "labels"),
+    "resized": ("with other allocatable amounts", "allocatable"),
 }
 
 
@@ -75,7 +75,8 @@ def _verdict(document: Diff) -> VerdictBlock:
     if document.moved:
         parts.append(f"{counted(len(document.moved), 'pod')} moved")
     worse = bool(document.pending or document.worse)
-    changed = [document.spread, document.workloads, document.placed, *_lists(document).values()]
+    nodes = (getattr(document.nodes, name) for name in _NODES)
+    changed = [document.spread, document.workloads, document.placed, *nodes]
     if not parts:
         parts = [
             "No pod moved, none waits that did not before, and as many pods as before are too many"
@@ -86,16 +87,31 @@ def _verdict(document: Diff) -> VerdictBlock:
     return VerdictBlock(f"{sentence[0].upper()}{sentence[1:]}.", "bad" if worse else "good")
 
 
-def _lists(document: Diff) -> dict[str, tuple[str, ...]]:
-    return {said: getattr(document.nodes, name) for name, said in _NODES.items()}
-
-
 def _nodes(document: Diff, page: Page) -> Iterator[Sentence]:
-    for said, found in _lists(document).items():
+    for name, (said, what) in _NODES.items():
+        found = getattr(document.nodes, name)
         if found:
-            shown = found if page.all_rows else found[:_MOST_NAMES]
-            more = f" and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
-            yield Sentence(f"{counted(len(found), 'node')} {said}: {', '.join(shown)}{more}")
+            yield Sentence(f"{counted(len(found), 'node')} {said}: {_some(found, page)}")
+        yield from _in_what((row for row in document.nodes.different if row.what == what), page)
+
+
+def _in_what(rows: Iterable[NodeDifference], page: Page) -> Iterator[Sentence]:
+    """What the nodes have now, instead of what; once for all nodes of which the same is told."""
+    told = [*rows]
+    shown = told if page.all_rows else told[:_MOST_NAMES]
+    for row in shown:
+        now = f"now {', '.join(row.after)}" if row.after else f"no longer {', '.join(row.before)}"
+        instead = f" instead of {', '.join(row.before)}" if row.before and row.after else ""
+        which = "" if len(told) == 1 else f"{_some(row.nodes, page)}: "
+        yield Sentence(f"{which}{now}{instead}", indent=2)
+    if len(told) > len(shown):
+        yield Sentence(f"and {len(told) - len(shown)} other differences (-v shows all)", indent=2)
+
+
+def _some(names: Sequence[str], page: Page) -> str:
+    shown = names if page.all_rows else names[:_MOST_NAMES]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return f"{', '.join(shown)}{more}"
 
 
 def _pending(document: Diff, page: Page) -> Table:
