@@ -1,9 +1,7 @@
 """What the loss of each domain would mean, workload by workload."""
 
 import os
-import random
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -16,7 +14,6 @@ from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
 from planner.proof.effort import STANDARD
 from planner.simulation.processes import AT_A_TIME, Processes
 from planner.simulation.survive import survive
-from tests import seeds
 from tests.builders import ZONE, Object, claim, cluster, node, pod, spread, volume, workload
 from tests.planner.eviction.jobs import FAILS, IGNORES, on_exit, policy
 
@@ -359,72 +356,3 @@ def test_pods_that_were_preempted_before_come_to_another_node() -> None:
             item["spec"]["nodeSelector"] = {"tier": "x"}
     lost = row(without(survive(cluster(*objects), ZONE), "c"))
     assert (lost.workload, lost.replicas, lost.lost, lost.pending) == ("ReplicaSet/low", 2, 1, 1)
-
-
-#: The zones of four nodes.
-ZONES_OF_FOUR = "abca"
-
-
-def drawn_by_priority(
-    draw: random.Random, largest: int = 2, least: int = 0, waiting: int = 0
-) -> tuple[list[int], list[Object], dict[str, int], Counter[str]]:
-    """Four nodes with room for so many pods each, at least so many pods there and some that wait.
-
-    The room of each node, all objects, the priority of each of three workloads and the number of its pods.
-    """
-    sizes = [draw.randint(1, largest) for _ in ZONES_OF_FOUR]
-    nodes = [node(f"n{n}", zone=ZONES_OF_FOUR[n], cpu=str(size)) for n, size in enumerate(sizes)]
-    slots = [f"n{n}" for n, size in enumerate(sizes) for _ in range(size)]
-    taken = draw.sample(slots, draw.randint(least, len(slots)))
-    priority = {app: draw.randint(0, 2) for app in "uvw"}
-    pods, number = list[Object](), Counter[str]()
-    for app, on in zip("uvw", (taken[0::3], taken[1::3], taken[2::3]), strict=True):
-        places = [*on, *[""] * draw.randint(0, waiting)]
-        pods += replicas(app, places, cpu="1", priority=priority[app])
-        number[app] = len(places)
-    return sizes, [*nodes, *pods], priority, number
-
-
-@pytest.mark.parametrize("seed", seeds.given_and_fresh(43))
-def test_no_loss_has_what_was_pending_or_preempted_before(seed: int | None) -> None:
-    """Pods of one size without constraints: of each priority so many more find no node than before."""
-    seed = seeds.fresh() if seed is None else seed
-    for draw in map(random.Random, range(seed, seed + seeds.tries(20))):
-        sizes, objects, priority, number = drawn_by_priority(draw, waiting=2)
-
-        def waiting(room: int, wanted: Counter[str], level: int, priority: dict[str, int] = priority) -> int:
-            above = sum(pods for app, pods in wanted.items() if priority[app] > level)
-            asked = sum(pods for app, pods in wanted.items() if priority[app] == level)
-            return min(asked, max(0, above + asked - room))
-
-        found = survive(cluster(*objects, node("tiny", zone="d", cpu="500m")), ZONE)
-        for loss in found.domains:
-            lost = sum(size for size, zone in zip(sizes, ZONES_OF_FOUR, strict=True) if zone == loss.domain)
-            pending = Counter[int]()
-            for item in loss.workloads:
-                pending[priority[item.workload[-1]]] += item.pending
-                assert item.replaced <= item.lost <= item.replaced + item.pending, (seed, loss)
-            for level in {*priority.values()}:
-                more = waiting(sum(sizes) - lost, number, level) - waiting(sum(sizes), number, level)
-                assert pending[level] == more, (seed, loss)
-        assert (without(found, "d").workloads, without(found, "d").meanwhile) == ((), ())
-
-
-@pytest.mark.parametrize("seed", seeds.given_and_fresh(41))
-def test_of_every_priority_as_many_pods_are_lost_as_have_no_room(seed: int | None) -> None:
-    """Pods of one size without constraints: whoever is preempted, the room goes to the highest priorities."""
-    seed, preempted = seeds.fresh() if seed is None else seed, 0
-    # Somewhere in five a pod is preempted: in sixty clusters without one it is no coincidence.
-    for draw in map(random.Random, range(seed, seed + 60)):
-        sizes, objects, priority, number = drawn_by_priority(draw, largest=3, least=2)
-        for loss in survive(cluster(*objects), ZONE).domains:
-            room = sum(size for size, zone in zip(sizes, ZONES_OF_FOUR, strict=True) if zone != loss.domain)
-            pending = Counter[int]()
-            for found in loss.workloads:
-                pending[priority[found.workload[-1]]] += found.pending
-            for level in sorted({*priority.values()}, reverse=True):
-                wanted = sum(pods for app, pods in number.items() if priority[app] == level)
-                assert pending[level] == max(0, wanted - room), (seed, loss)
-                room = max(0, room - wanted)
-            preempted += any(found.message.startswith("preempted") for found in loss.pending)
-    assert preempted
