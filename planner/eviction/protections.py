@@ -24,6 +24,8 @@ class Protections:
     """Which pods stay where they are, and how many of the others may go."""
 
     local_storage: bool = True
+    #: Whether an annotation gives local storage up, as for cluster-autoscaler; Descheduler does not read it.
+    safe_to_evict: bool = True
     daemon_sets: bool = True
     priority_from: int | None = SYSTEM_CRITICAL
     claims: bool = False
@@ -50,6 +52,7 @@ def protections_of(cluster: Cluster) -> Protections:
     critical = not (evictor.evict_system_critical_pods or "SystemCriticalPods" in off)
     return Protections(
         local_storage=not (evictor.evict_local_storage_pods or "PodsWithLocalStorage" in off),
+        safe_to_evict=False,
         daemon_sets=not (evictor.evict_daemon_set_pods or "DaemonSetPods" in off),
         priority_from=_threshold(cluster, evictor) if critical else None,
         claims=evictor.ignore_pvc_pods or "PodsWithPVC" in on,

@@ -24,7 +24,7 @@ from models.objects.pod import Pod
 from planner.constraints import Filter
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import Controllers
-from planner.eviction.movable import asks_to_stay, keeps_local_data
+from planner.eviction.movable import asks_to_stay, has_local_storage, keeps_local_data
 from planner.eviction.protections import Protections
 from planner.problem.derived import forget
 from planner.problem.nodes import Codes, Ints
@@ -170,7 +170,7 @@ class Movable:
         yield attrgetter("is_mirror"), "mirrored by a kubelet"
         if rules.local_storage:
             # Pods of one template may differ in volumes that no filter looks at.
-            yield keeps_local_data, "with local storage"
+            yield keeps_local_data if rules.safe_to_evict else has_local_storage, "with local storage"
         yield asks_to_stay, "with an annotation against eviction"
         if (selector := rules.selector) is not None:
             yield lambda pod: not selector.matches(pod.metadata.labels), "outside the policy's labels"

@@ -158,6 +158,8 @@ def test_scratch_data_that_may_be_lost_holds_no_pod(value: str) -> None:
         item["spec"]["volumes"] = [{"name": "scratch", "emptyDir": {}}]
         item["metadata"]["annotations"] = {"cluster-autoscaler.kubernetes.io/safe-to-evict": value}
     assert bool(rebalance(cluster(*zones("a", "b"), *pods)).steps) is (value == "true")
+    # Descheduler does not read the annotation, and a policy is kept as Descheduler keeps it.
+    assert not rebalance(cluster(*zones("a", "b"), *pods, policy())).steps
 
 
 def test_local_storage_is_looked_for_pod_by_pod() -> None:
