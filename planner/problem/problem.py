@@ -29,7 +29,7 @@ from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.endings import Endings
-from planner.problem.input_notes import group_notes, nothing_read
+from planner.problem.input_notes import input_notes
 from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
@@ -38,8 +38,6 @@ from planner.problem.requests import CPU, MEMORY, PODS, SCORING_DEFAULTS, Resize
 from planner.problem.resource_rows import ResourceRows
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, is_plain, selected_keys
-from planner.problem.undecided import undecided_notes
-from planner.problem.volume_claims import class_notes
 
 #: Why a plan is not proved.
 _FOLLOWING = (
@@ -85,17 +83,7 @@ class Problem:
             for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
         )
         self._refuse_what_is_too_large()
-        pending = [pod for pod in pods if not pod.spec.node_name]
-        self.notes = (
-            *self.kubernetes.notes(),
-            *self.devices.notes(pending),
-            *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
-            *group_notes(pending),
-            *class_notes(cluster, pending),
-            *undecided_notes(self, pending),
-            *self.endings.notes(),
-            *nothing_read(cluster),
-        )
+        self.notes = (*input_notes(self),)
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 
     @cached_property
