@@ -9,7 +9,7 @@ from random import Random
 
 from models import Cluster
 from models.controllers.jobs import replaces_ended_only
-from models.controllers.stateful import ordinal_of
+from models.controllers.stateful import ordinal_of, set_key
 from models.objects.pod import Pod
 from models.objects.workload import Job
 from planner.eviction.jobs import LOST, Impact, JobDisruptions
@@ -22,8 +22,8 @@ from planner.scheduler.remarks import no_profile
 from planner.whatif.jobs import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
 
-#: The namespace and the name of the controller of a pod.
-_Owner = tuple[str, str]
+#: The namespace and the name of a StatefulSet.
+_Set = tuple[str, str]
 
 
 class BeforeLoss:
@@ -88,9 +88,8 @@ class BeforeLoss:
         names = self.nodes_of(domain)
         for pod in self._failed_without(domain).pods:
             if pod.node_name in names and pod.spec.termination_grace_period_seconds != 0:
-                owner, job = pod.metadata.controller, self.jobs.job_of(pod)
-                of_set = owner is not None and owner.kind == "StatefulSet"
-                if of_set or (job is not None and replaces_ended_only(job)):
+                job = self.jobs.job_of(pod)
+                if set_key(pod) is not None or (job is not None and replaces_ended_only(job)):
                     yield pod
 
     def failing(self, domain: str) -> Mapping[str, str]:
@@ -150,17 +149,20 @@ class BeforeLoss:
 
     def _waits_for_lower(self, pod: Pod) -> bool:
         """Whether its StatefulSet does not make it, as a pod of a lower ordinal is not ready."""
-        lowest = self._lowest_unready.get(_owner(pod))
+        key = set_key(pod)
+        lowest = None if key is None else self._lowest_unready.get(key)
         return lowest is not None and lowest < (ordinal_of(pod) or 0)
 
     @cached_property
-    def _lowest_unready(self) -> Mapping[_Owner, int]:
+    def _lowest_unready(self) -> Mapping[_Set, int]:
         """By StatefulSet with OrderedReady the lowest ordinal whose pod has no node, or is not ready."""
-        found, ordinals = dict[_Owner, int](), Ordinals(self.running)
+        found, ordinals = dict[_Set, int](), Ordinals(self.running)
         for number, pod in enumerate(self.problem.pods):
-            ordinal = ordinal_of(pod) if ordinals.is_ordered(pod) and ordinals.is_wanted(pod) else None
-            if ordinal is not None and not (pod.is_terminating or (pod.node_name and self.is_ready(number))):
-                found[_owner(pod)] = min(ordinal, found.get(_owner(pod), ordinal))
+            key, ordinal = set_key(pod), ordinal_of(pod)
+            if key is None or ordinal is None or not (ordinals.is_ordered(pod) and ordinals.is_wanted(pod)):
+                continue
+            if not (pod.is_terminating or (pod.node_name and self.is_ready(number))):
+                found[key] = min(ordinal, found.get(key, ordinal))
         return found
 
     def is_ready(self, number: int) -> bool:
@@ -188,8 +190,3 @@ class BeforeLoss:
 def is_replica(pod: Pod) -> bool:
     """Whether a pod is a replica that counts: not one of a DaemonSet, or of its node."""
     return not (pod.is_terminating or is_tied(pod))
-
-
-def _owner(pod: Pod) -> _Owner:
-    owner = pod.metadata.controller
-    return pod.namespace, "" if owner is None else owner.name

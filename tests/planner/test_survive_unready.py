@@ -68,6 +68,13 @@ def test_a_lost_pod_waits_for_a_lower_ordinal(policy: str, pending: int) -> None
     assert [(left.example, left.message) for left in loss.pending] == [("default/db-1", said)] * pending
 
 
+def test_a_pod_of_another_kind_waits_for_no_ordinal() -> None:
+    """A pod of a ReplicaSet was said to wait for one of the StatefulSet of the same name."""
+    others = [pod(f"db-{n}", on=on, app="rs", owner="ReplicaSet/db") for n, on in ((1, "a"), (2, "b"))]
+    found = survive(cluster(*ZONES, *stateful(""), *others), ZONE)
+    assert (row(without(found, "a")).replaced, found.failures) == (1, 0)
+
+
 @pytest.mark.parametrize(("seconds", "stays"), [(30, True), (0, False)])
 def test_a_pod_of_a_stateful_set_does_not_end_on_a_node_that_does_not_answer(
     seconds: int, stays: bool
