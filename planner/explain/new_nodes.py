@@ -59,12 +59,13 @@ def like(case: PendingCase, number: int = 1) -> Iterator[ClusterChange]:
         yield _order(case, position, _need(case, node, position), number)
 
 
-def in_new_domain(case: PendingCase, column: Column) -> Iterator[ClusterChange]:
-    """The same in a domain that does not exist yet; a new node has a host name of its own anyway."""
+def in_new_domain(case: PendingCase, column: Column, lost: tuple[str, str] | None) -> Iterator[ClusterChange]:
+    """The same in a domain that does not exist yet, and is not `lost`; a new node has a host name anyway."""
     key = column.key
     if key == HOSTNAME:
         return
-    value = next(free_names(key.rpartition("/")[2], column.values, len(column.values) + 1))
+    taken = {*column.values, *([lost[1]] if lost is not None else [])}
+    value = next(free_names(key.rpartition("/")[2], taken, len(column.values) + 1))
     for position in case.problem.nodes.kinds[:2]:
         need = _need(case, case.problem.nodes.nodes[position], position)
         yield _order(case, position, _NodeNeed(need.taints, {**need.labels, key: value}, need.room))

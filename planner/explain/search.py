@@ -226,7 +226,8 @@ class FixSearch:
     def _in_new_domains(self, columns: Iterable[Column]) -> Iterator[Candidate]:
         """A new node in a domain of its own, for each of these labels."""
         for column in {column.key: column for column in columns}.values():
-            yield from ((change,) for change in new_nodes.in_new_domain(self._case, column))
+            changes = new_nodes.in_new_domain(self._case, column, self._lost)
+            yield from ((change,) for change in changes if not self._is_lost(change))
 
     def _more_nodes(self) -> Iterator[Candidate]:
         """Several new nodes, where other waiting pods would take the first."""
@@ -234,10 +235,12 @@ class FixSearch:
 
     def _nodes_like(self, number: int = 1) -> Iterator[ClusterChange]:
         """So many new nodes of each kind, but for those of a domain that does not answer."""
-        for change in new_nodes.like(self._case, number):
-            labels = (node.metadata.labels.items() for node in change.new_nodes)
-            if self._lost is None or not any(self._lost in found for found in labels):
-                yield change
+        return (change for change in new_nodes.like(self._case, number) if not self._is_lost(change))
+
+    def _is_lost(self, change: ClusterChange) -> bool:
+        """Whether it adds a node to the domain that does not answer."""
+        labels = (node.metadata.labels.items() for node in change.new_nodes)
+        return self._lost is not None and any(self._lost in found for found in labels)
 
     def _with_new_node(self) -> Iterator[Candidate]:
         """New nodes together with what the pod's manifest has against nodes of their kind, or a part of it.

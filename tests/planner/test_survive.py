@@ -14,7 +14,7 @@ from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
 from planner.proof.effort import STANDARD
 from planner.simulation.processes import AT_A_TIME, Processes
 from planner.simulation.survive import survive
-from tests.builders import ZONE, Object, claim, cluster, node, pod, spread, volume, workload
+from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
 from tests.planner.eviction.jobs import FAILS, IGNORES, on_exit, policy
 
 ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c"))
@@ -68,30 +68,6 @@ def test_nodes_that_stay_unreachable_are_still_counted() -> None:
     assert [loss.meanwhile for loss in found.domains] == [(), (), ()]
 
 
-def test_no_node_is_added_to_a_zone_that_does_not_answer() -> None:
-    """What went wrong: while zone a was unreachable one more node like that of zone a was told to help."""
-    full = [pod("full-b", on="b", cpu="1"), pod("full-c", on="c", cpu="2")]
-    web = replicas("web", "aabbcc", cpu="1", spread=[spread()])
-    lost = without(survive(cluster(*ZONES, *web, *full), ZONE), "a")
-    (later,), (meanwhile,) = lost.pending, lost.meanwhile
-    assert (later.pods, meanwhile.pods) == (1, 2)
-    for left in later, meanwhile:
-        assert left.fix is not None
-        assert not any(change.summary.endswith("like a") for change in left.fix.changes)
-
-
-def test_what_stays_pending_anyhow_is_explained_once() -> None:
-    """A volume of the lost zone: all changes were tried out twice, the second time for most of the minute."""
-    claims = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
-    disk = volume("pv", ["a"]), claim("data", "pv")
-    db = pod("db", on="a", app="db", owner="ReplicaSet/db", volumes=claims)
-    web = replicas("web", "aabbcc", spread=[spread()])
-    lost = without(survive(cluster(*ZONES, *disk, db, *web), ZONE), "a")
-    assert [(left.workload, left.sought) for left in lost.pending] == [("ReplicaSet/db", True)]
-    sought = {left.workload: left.sought for left in lost.meanwhile}
-    assert sought == {"ReplicaSet/db": False, "ReplicaSet/web": True}
-
-
 def test_who_waits_meanwhile_waits_in_the_simulation_of_these_nodes() -> None:
     """The nodes tainted by hand, their pods deleted and made again: as many find no node."""
     lost = "node.kubernetes.io/unreachable:NoSchedule"
@@ -112,49 +88,6 @@ def test_a_workload_in_one_zone_alone_is_lost_with_it() -> None:
     assert (lost.lost, lost.replaced, lost.pending, lost.ok) == (2, 2, 0, False)
     assert without(found, "b").workloads == ()
     assert found.failures == 1
-
-
-def test_replacements_without_room_stay_pending_with_a_way_out() -> None:
-    """Full zones: the message is kube's, and the cheapest change comes with it."""
-    found = survive(cluster(*ZONES, *replicas("web", "abc", cpu="4")), ZONE)
-    loss = without(found, "c")
-    assert (row(loss).pending, row(loss).ok) == (1, False)
-    (left,) = loss.pending
-    assert left.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
-    assert left.fix is not None
-    assert left.fix.changes[0].action in {"DeletePod", "AddNode"}
-
-
-def test_a_change_that_helps_all_pods_comes_before_a_cheaper_one_that_helps_some() -> None:
-    """With `minDomains` 3 and two zones left maxSkew 4 was told to help, which gives two of three a node."""
-    spread_out = replicas("web", "aaabbbccc", spread=[spread(minDomains=3)])
-    (left,) = without(survive(cluster(*ZONES, *spread_out), ZONE), "a").pending
-    assert left.fix is not None
-    assert (left.fix.changes[0].action, left.fix.places, left.pods) == ("RelaxMinDomains", 3, 3)
-
-
-def test_how_many_pods_a_change_helps_is_counted() -> None:
-    """A new node has room for one pod or two: of a second one that still waits nothing told."""
-    full = [pod(f"full-{on}", on=on, cpu="4") for on in "bc"]
-    for cpu, helped in ("2", 2), ("3", 1):
-        web = replicas("web", "aa", cpu=cpu)
-        (left,) = without(survive(cluster(*ZONES, *full, *web), ZONE), "a").pending
-        assert left.fix is not None
-        assert (left.fix.places, left.pods) == (helped, 2)
-
-
-def test_a_change_made_before_may_help_a_pod_that_waits_now() -> None:
-    """One more node helps after the loss; added before it the pod that waits takes it, and that is said."""
-    full = [*ZONES, *replicas("web", "abc", cpu="4")]
-    note = "what helps was tried out after the loss: made before it, a pod that has no node now may take"
-    assert not any(note in told for told in survive(cluster(*full), ZONE).notes)
-    waiting = [*full, *replicas("big", [""], cpu="4")]
-    found = survive(cluster(*waiting), ZONE)
-    assert any(note in told for told in found.notes)
-    (left,) = without(found, "c").pending
-    assert left.fix is not None
-    grown = survive(cluster(*waiting, node("d", zone="d")), ZONE)
-    assert row(without(grown, "c")).pending == 1
 
 
 def test_min_domains_outlive_the_zone() -> None:
