@@ -39,13 +39,14 @@ class LostPending(WorkloadPart):
     example: str
     """The first of them."""
     message: str
-    """The scheduler's line."""
+    """The scheduler's line, or why the scheduler is not asked."""
     fix: Fix | None = None
     """The cheapest change, if it helps all of them, else the one that helps the most; `places` has how many.
     Null where none is known."""
     sought: bool = True
     """Whether one was looked for, as it is for the 20 kinds of pods of each loss that are the most. In
-    `meanwhile` none is for workloads of which as many pods stay pending once the nodes are gone."""
+    `meanwhile` none is for workloads of which as many pods stay pending once the nodes are gone. Nor is one
+    for pods that are preempted, or that no scheduler is asked about."""
 
 
 class DomainLoss(DocumentPart):

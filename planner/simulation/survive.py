@@ -9,6 +9,7 @@ from functools import partial
 
 from models import Cluster
 from models.collector import old_left_alone
+from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.eviction.unread import lost_with, taken_for_granted
@@ -68,7 +69,7 @@ def _failing_draws(before: BeforeLoss, loss: DomainLoss, effort: ExplainEffort) 
         return ()
     draws = (before.drawn(loss.domain, seed) for seed in range(1, effort.loss_draws + 1))
     found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
-    return [_workload(draw, Owners(draw.problem.cluster), left[0]) for draw, left in found if left]
+    return [_workload(draw.problem, Owners(draw.problem.cluster), left[0]) for draw, left in found if left]
 
 
 def _about_draws(failing: Mapping[str, Sequence[Workload]], of: int) -> Iterator[str]:
@@ -125,15 +126,17 @@ class _Losses:
         left = before.left(after)
         pending = [*_pending(after, left, (self._key, domain))]
         preempted, waiting = before.preempted(after), before.not_replaced(after)
-        again = [pod for pod in waiting if pod not in left]
+        asked = {*left}
+        again = {pod: reason for pod, reason in waiting.items() if pod not in asked}
         replaced = [pod for pod in before.replaced(after, preempted) if pod not in waiting]
         rows = tuple(_workloads(before, domain, after, ([*left, *again], preempted, replaced)))
+        others = again | {pod: _preempted(after.problem.pods[pod]) for pod in preempted}
         return len(left), DomainLoss(
             domain=domain,
             nodes=len(before.nodes_of(domain)),
             pods=sum(row.lost for row in rows),
             workloads=rows,
-            pending=(*pending, *_not_looked_at(after, again, waiting), *_told(after, preempted)),
+            pending=(*pending, *_not_explained(after.problem, others)),
             ok=all(row.ok for row in rows),
         )
 
@@ -143,10 +146,12 @@ class _Losses:
         Those are `later`, once the nodes are gone.
         """
         meanwhile = self._kept(self._before.unreachable(domain))
-        more, stuck = self._before.left(meanwhile), self._before.waiting_for_the_end(domain)
+        more = self._before.left(meanwhile)
+        stuck = dict.fromkeys(self._before.waiting_for_the_end(domain), NOT_ENDED)
         if len(more) + len(stuck) <= left:
             return ()
-        return (*_pending(meanwhile, more, (self._key, domain), later), *_stuck(self._before.problem, stuck))
+        pending = _pending(meanwhile, more, (self._key, domain), later)
+        return (*pending, *_not_explained(self._before.problem, stuck))
 
     def _kept(self, found: AtRest) -> AtRest:
         """The same, out of reach of the garbage collector where the process ends before it is garbage."""
@@ -160,56 +165,26 @@ def _tell(number: int, domains: Sequence[str]) -> None:
     report_best(f"{number} of {len(domains)} done, now {domains[number]}")
 
 
-def _not_looked_at(after: AtRest, pods: Sequence[int], reasons: Mapping[int, str]) -> Iterator[LostPending]:
-    """Rows of pods that the scheduler is not asked about, those of a workload with one reason together."""
-    owners, groups = Owners(after.problem.cluster), dict[tuple[Workload, str], list[int]]()
-    for pod in pods:
-        groups.setdefault((_workload(after, owners, pod), reasons[pod]), []).append(pod)
+def _not_explained(problem: Problem, reasons: Mapping[int, str]) -> Iterator[LostPending]:
+    """Rows of pods for which no change is looked for, those of a workload with one reason together."""
+    owners, groups = Owners(problem.cluster), dict[tuple[Workload, str], list[int]]()
+    for pod, reason in reasons.items():
+        groups.setdefault((_workload(problem, owners, pod), reason), []).append(pod)
     for ((namespace, workload), reason), several in groups.items():
         yield LostPending(
             namespace=namespace,
             workload=workload,
             pods=len(several),
-            example=after.problem.pods[several[0]].key,
+            example=problem.pods[several[0]].key,
             message=reason,
             sought=False,
         )
 
 
-def _stuck(problem: Problem, pods: Sequence[int]) -> Iterator[LostPending]:
-    """Rows of pods in whose place none is made, those of a workload together."""
-    owners, groups = Owners(problem.cluster), dict[Workload, list[int]]()
-    for pod in pods:
-        workload = owners.of(problem.pods[pod])
-        groups.setdefault((problem.pods[pod].namespace, workload), []).append(pod)
-    for (namespace, workload), several in groups.items():
-        yield LostPending(
-            namespace=namespace,
-            workload=workload,
-            pods=len(several),
-            example=problem.pods[several[0]].key,
-            message=NOT_ENDED,
-            sought=False,
-        )
-
-
-def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
-    """Rows of pods that preemption evicted, those of a workload together."""
-    owners, groups = Owners(after.problem.cluster), dict[Workload, list[int]]()
-    for pod in preempted:
-        groups.setdefault(_workload(after, owners, pod), []).append(pod)
-    for (namespace, workload), pods in groups.items():
-        first = after.problem.pods[pods[0]]
-        then = (
-            "nothing makes it again" if first.metadata.controller is None else "no node is free for it then"
-        )
-        yield LostPending(
-            namespace=namespace,
-            workload=workload,
-            pods=len(pods),
-            example=first.key,
-            message=f"preempted by a pod of higher priority, and {then}",
-        )
+def _preempted(pod: Pod) -> str:
+    """Why a pod that preemption evicts has no node in the end."""
+    then = "nothing makes it again" if pod.metadata.controller is None else "no node is free for it then"
+    return f"preempted by a pod of higher priority, and {then}"
 
 
 def _workloads(
@@ -234,7 +209,9 @@ def _workloads(
             if job is not None and job.key in failing:
                 reasons[workload] = failing[job.key]
     later = Owners(after.problem.cluster)
-    left, preempted, replaced = (Counter(_workload(after, later, pod) for pod in some) for some in pods)
+    left, preempted, replaced = (
+        Counter(_workload(after.problem, later, pod) for pod in some) for some in pods
+    )
     pending = left + preempted
     for workload in ready:
         if replicas[workload] > lost[workload] and ready[workload] == ready_lost[workload] > 0:
@@ -252,8 +229,8 @@ def _workloads(
         )
 
 
-def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
-    found = static.problem.pods[pod]
+def _workload(problem: Problem, owners: Owners, pod: int) -> Workload:
+    found = problem.pods[pod]
     return found.namespace, owners.of(found)
 
 
@@ -268,14 +245,14 @@ def _pending(
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
     groups = after.problem.by_template(left)
-    pending = Counter(_workload(after, owners, pod) for pod in left)
+    pending = Counter(_workload(after.problem, owners, pod) for pod in left)
     for row in later:
         pending[row.namespace, row.workload] -= row.pods
-    more = [one for one, pods in groups.items() if pending[_workload(after, owners, pods[0])] > 0]
+    more = [one for one, pods in groups.items() if pending[_workload(after.problem, owners, pods[0])] > 0]
     explained = sorted(more, key=lambda one: -len(groups[one]))[: after.effort.losses_explained]
     for template, pods in groups.items():
         first, sought = pods[0], template in explained
-        namespace, workload = _workload(after, owners, first)
+        namespace, workload = _workload(after.problem, owners, first)
         case = PendingCase.of(after, first)
         found = _way_out(case, pods, states, lost) if sought else None
         yield LostPending(

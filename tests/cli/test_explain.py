@@ -271,3 +271,22 @@ def test_survive_says_how_many_pods_a_change_helps(planner: Planner, tmp_path: P
     path = write(tmp_path / "full.json", *nodes, *pods, pod("full", on="b1", cpu="4"))
     told = planner("check", "--survive", ZONE, "-f", path).out
     assert "What helps: one more node like b1 -> b1-2, 1 of the 2 pods" in told
+
+
+def test_survive_says_what_helps_pods_that_do_not_end(planner: Planner, tmp_path: Path) -> None:
+    """Below a row that named the deletion of the nodes stood that no change was looked for."""
+    db = [pod(f"db-{n}", f"{zone}1", app="db", owner="StatefulSet/db") for n, zone in enumerate("ab")]
+    path = write(tmp_path / "set.json", node("a1", "a"), node("b1", "b"), *db)
+    told = planner("check", "--survive", ZONE, "-f", path, "-v").out
+    assert "What helps: the nodes are deleted" in told
+    assert "no change was looked for" not in told
+
+
+def test_survive_looks_for_no_change_for_preempted_pods(planner: Planner, tmp_path: Path) -> None:
+    """No change was said to be known that helps such a pod, though none was tried out."""
+    high = pod("high", "a1", app="high", cpu="3", priority=9, owner="ReplicaSet/high")
+    low = pod("low", "b1", app="low", cpu="3", owner="ReplicaSet/low")
+    path = write(tmp_path / "low.json", node("a1", "a"), node("b1", "b"), high, low)
+    ended = planner("check", "--survive", ZONE, "-f", path)
+    assert "preempted by a pod of higher priority" in ended.out
+    assert "no change is known that helps" not in ended.out.partition("preempted")[2].partition("stays")[0]

@@ -64,7 +64,7 @@ def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
 
 
 def _failing(survey: Survival) -> Iterator[Block]:
-    """The Jobs that fail by the loss of some domain, and why."""
+    """The Jobs that fail by the loss of some domain, and the workloads without a ready replica then."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for loss in survey.domains:
         for row in loss.workloads:
@@ -180,9 +180,11 @@ def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
     pods = f"{counted(left.pods, 'pod')} of {left.workload} in {left.namespace}"
     yield Sentence(f"{when}, {pods} {'stays' if left.pods == 1 else 'stay'} pending:")
     yield told(left.message)
-    helps = _way_out(left, once=once)
-    none = "no change is known that helps" if left.sought else "no change was looked for"
-    yield Sentence(none if left.fix is None else f"What helps: {helps}", indent=2)
+    if left.fix is not None or left.message == NOT_ENDED:
+        yield Sentence(f"What helps: {_way_out(left, once=once)}", indent=2)
+    else:
+        none = "no change is known that helps" if left.sought else "no change was looked for"
+        yield Sentence(none, indent=2)
 
 
 def _verdict(document: Survival) -> VerdictBlock:
