@@ -273,6 +273,15 @@ def test_survive_says_how_many_pods_a_change_helps(planner: Planner, tmp_path: P
     assert "What helps: one more node like b1 -> b1-2, 1 of the 2 pods" in told
 
 
+def test_how_many_taints_there_are_besides_is_not_said(planner: Planner, tmp_path: Path) -> None:
+    """The document has ten of them, and of twenty four were said to be more than six."""
+    taints = [{"key": f"team-{number}", "effect": "NoSchedule"} for number in range(20)]
+    nodes = [{**node(f"n{n}"), "spec": {"taints": [taint]}} for n, taint in enumerate(taints)]
+    told = planner("explain", "-f", write(tmp_path / "teams.json", *nodes, pod("p"))).out
+    assert "; taints: team-0:NoSchedule" in told
+    assert "NoSchedule, ..." in told
+
+
 def test_survive_says_what_helps_pods_that_do_not_end(planner: Planner, tmp_path: Path) -> None:
     """Below a row that named the deletion of the nodes stood that no change was looked for."""
     db = [pod(f"db-{n}", f"{zone}1", app="db", owner="StatefulSet/db") for n, zone in enumerate("ab")]

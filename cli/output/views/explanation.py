@@ -12,6 +12,7 @@ from cli.output.views.names import pod_line
 from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
 from cli.output.yaml_text import yaml_text
+from models.words import listed
 from planner.documents.explanation import (
     Conflict,
     Explanation,
@@ -89,8 +90,8 @@ def _nodes(item: Explanation, page: Page) -> Table:
             str(group.count),
             _some(group.nodes, page)
             + (f"; {', '.join(group.reasons)}" if plugins[group.plugin] > 1 else "")
-            + (f"; taints: {_some(group.taints, page)}" if group.taints else "")
-            + (f"; in the way: {_some(group.pods, page)}" if group.pods else ""),
+            + (f"; taints: {_first(group.taints, page)}" if group.taints else "")
+            + (f"; in the way: {_first(group.pods, page)}" if group.pods else ""),
         ]
         for group in item.nodes
     ]
@@ -110,6 +111,11 @@ def _some(names: tuple[str, ...], page: Page) -> str:
     if page.everything or len(names) <= _MOST_NAMES:
         return ", ".join(names)
     return ", ".join(names[:_MOST_NAMES]) + f", {len(names) - _MOST_NAMES} more"
+
+
+def _first(names: tuple[str, ...], page: Page) -> str:
+    """Of a list that the document has cut: how many more there are is not known."""
+    return listed(names, len(names) if page.everything else _MOST_NAMES)
 
 
 def _domains(item: Explanation, page: Page) -> Iterator[Block]:
