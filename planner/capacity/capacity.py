@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from models import Cluster
+from models.controllers.owners import ByController
 from models.errors import InputError
 from models.snapshot import Snapshot
 from planner.capacity.autoscalers import at_maximum
@@ -102,7 +103,7 @@ def _row(answer: BestAnswer) -> WorkloadCapacity:
 
 def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
     """The workloads named, or all that have a number of replicas."""
-    every = {asked.name: asked for asked in scalable(cluster)}
+    every, sets = {asked.name: asked for asked in scalable(cluster)}, ByController(cluster.replica_sets)
     chosen: dict[str, Asked] = {}
     problems: list[str] = []
     for name in names:
@@ -111,7 +112,7 @@ def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
             chosen[workload.full_name] = every[workload.full_name]
         else:
             no_number = f"{workload.kind} {workload.key} has no number of replicas of its own to raise"
-            problems.append(why_unforeseen(cluster, workload) or no_number)
+            problems.append(why_unforeseen(workload, sets) or no_number)
     if problems:
         raise InputError(problems)
     return [*(chosen or every).values()]

@@ -13,7 +13,7 @@ from models.controllers.reconcile import reconcile, workloads_of
 from models.controllers.stateful import ordinal_of
 from models.controllers.templates import usable
 from models.objects.pod import Pod
-from models.objects.workload import Deployment, StatefulSet, Workload
+from models.objects.workload import Deployment, ReplicaSet, StatefulSet, Workload
 from planner.whatif.scaling import makers_of, resized
 from planner.whatif.unforeseen import why_unforeseen
 
@@ -24,6 +24,8 @@ class Asked:
 
     workload: Workload
     replicas: int
+    makers: Sequence[Workload]
+    """What owns its pods: itself, or the ReplicaSets of a Deployment."""
 
     @property
     def name(self) -> str:
@@ -37,36 +39,35 @@ def scalable(cluster: Cluster) -> Iterator[Asked]:
     None of which it is not known what it makes when it is scaled.
     """
     owners = workloads_of(cluster)
-    live = ByController(tuple(filter(is_live, cluster.pods)))
+    live, sets = ByController(tuple(filter(is_live, cluster.pods))), ByController(cluster.replica_sets)
     for field in ("deployments", "replica_sets", "replication_controllers", "stateful_sets"):
         for workload in getattr(cluster, field):
-            makers = makers_of(cluster, workload)
+            makers = makers_of(workload, sets)
             made = any(usable(item.spec.template) for item in (workload, *makers))
-            if made and owners.controller_of(workload) is None and not why_unforeseen(cluster, workload):
+            if made and owners.controller_of(workload) is None and not why_unforeseen(workload, sets):
                 there = sum(len(live.of(maker)) for maker in makers)
-                yield Asked(workload, max(workload.spec.replicas, there))
+                yield Asked(workload, max(workload.spec.replicas, there), makers)
 
 
 def is_plain(cluster: Cluster, asked: Asked) -> bool:
     """Whether all replicas to come are alike in everything, and nothing but the scheduler decides on them."""
     if any(quota.namespace == asked.workload.namespace for quota in cluster.resource_quotas):
         return False
-    if is_shared_out(cluster, asked):
+    if is_shared_out(asked):
         return False
     if isinstance(asked.workload, StatefulSet) and (
         asked.workload.spec.volume_claim_templates or any(names_taken(cluster, asked))
     ):
         return False
-    templates = [usable(item.spec.template) for item in (asked.workload, *makers_of(cluster, asked.workload))]
+    templates = [usable(item.spec.template) for item in (asked.workload, *asked.makers)]
     return not any(_has_its_own(template.spec) for template in templates if template is not None)
 
 
-def is_shared_out(cluster: Cluster, asked: Asked) -> bool:
+def is_shared_out(asked: Asked) -> bool:
     """Whether several ReplicaSets make the replicas to come, each its part: those of a paused Deployment."""
-    workload = asked.workload
-    if not isinstance(workload, Deployment) or not workload.spec.paused:
+    if not isinstance(asked.workload, Deployment) or not asked.workload.spec.paused:
         return False
-    return sum(item.spec.replicas > 0 for item in ByController(cluster.replica_sets).of(workload)) > 1
+    return sum(isinstance(item, ReplicaSet) and item.spec.replicas > 0 for item in asked.makers) > 1
 
 
 def names_taken(cluster: Cluster, asked: Asked) -> Iterator[Pod]:

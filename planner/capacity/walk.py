@@ -49,7 +49,7 @@ def walked(
     found = _over_one_state(problem, plain, stop_event) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
-            by_number = _by_halves if is_shared_out(cluster, asked) else _by_simulation
+            by_number = _by_halves if is_shared_out(asked) else _by_simulation
             simulated = by_number(cluster, asked, stop_event)
             if simulated is not None:
                 found[asked.name] = simulated

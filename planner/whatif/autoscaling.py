@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models import Cluster
+from models.controllers.owners import ByController
 from models.controllers.reconcile import workloads_of
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.workload import Workload
@@ -17,9 +18,10 @@ def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Scal
 
     Not those of a workload whose replicas another one sets, or of which it is not known what it makes then.
     """
+    sets = ByController(cluster.replica_sets)
     for scaler, workload, above in _scaled(cluster):
         most = scaler.spec.max_replicas
-        if most is not None and above is None and not why_unforeseen(cluster, workload):
+        if most is not None and above is None and not why_unforeseen(workload, sets):
             yield scaler, workload, most
 
 

@@ -69,8 +69,9 @@ def scalable(cluster: Cluster, workload: str, replicas: int) -> Workload:
     above = workloads_of(cluster).controller_of(found)
     if above is not None:
         raise InputError([f"{found.kind} {found.key} belongs to {above.kind} {above.key}: scale that"])
-    makers = makers_of(cluster, found)
-    if why := why_unforeseen(cluster, found):
+    sets = ByController(cluster.replica_sets)
+    makers = makers_of(found, sets)
+    if why := why_unforeseen(found, sets):
         raise InputError([why])
     templates = [usable(item.spec.template) for item in (found, *makers)]
     pods = ByController(cluster.pods)
@@ -80,11 +81,9 @@ def scalable(cluster: Cluster, workload: str, replicas: int) -> Workload:
     return found
 
 
-def makers_of(cluster: Cluster, workload: Workload) -> Sequence[Workload]:
+def makers_of(workload: Workload, sets: ByController[ReplicaSet]) -> Sequence[Workload]:
     """What owns a workload's pods: itself, or the ReplicaSets of a Deployment."""
-    if isinstance(workload, Deployment):
-        return ByController(cluster.replica_sets).of(workload)
-    return [workload]
+    return sets.of(workload) if isinstance(workload, Deployment) else [workload]
 
 
 def surplus_of(
