@@ -109,8 +109,8 @@ def consolidate(
 
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes and those of virtual-kubelet
-    stay unless --nodes names them.
-    With a --policy that has evictLocalStoragePods or evictSystemCriticalPods such pods move, too.
+    stay unless --nodes names them. With a --policy that has evictLocalStoragePods or evictSystemCriticalPods
+    such pods move, too.
 
     With --catalogue machines may be added where that makes the whole cheaper: they come first, with the pods
     of their DaemonSets. A row is a type, in every zone of the cluster or in that of its column

@@ -11,7 +11,6 @@ from planner.documents.explanation import VolumePlace
 from planner.explain.blockers import PendingCase
 from planner.explain.node_rules import labels_for
 from planner.problem.selection import PLACE_LABELS
-from planner.problem.volume_claims import claims_of
 
 
 def volume_places(case: PendingCase) -> Iterator[VolumePlace]:
@@ -50,9 +49,8 @@ def labels_to_reach(case: PendingCase, node: Node) -> dict[str, str | None]:
 def _bound(case: PendingCase) -> Iterator[tuple[str, PersistentVolume]]:
     """The pod's claims by name, with the volumes to which they were bound in the snapshot."""
     claims = case.state.claims
-    for use in claims_of(case.template.pod):
-        claim = claims.by_key.get(use.key)
-        if claim is not None and claim.spec.volume_name in claims.volumes:
+    for claim in claims.mounted_by(case.template.pod):
+        if claim.spec.volume_name in claims.volumes:
             yield claim.name, claims.volumes[claim.spec.volume_name]
 
 

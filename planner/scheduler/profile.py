@@ -197,11 +197,11 @@ def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
 def _unprepared(profile: KubeSchedulerProfile) -> Iterator[str]:
     """Plugins that run without what they prepare beforehand, of which most fail then with every pod."""
     plugins = profile.plugins
-    for kinds, before, point, off in (
-        (FILTERS, "preFilter", "filter", (plugins.pre_filter, plugins.filter)),
-        (WEIGHTS, "preScore", "score", (plugins.pre_score, plugins.score)),
+    for kinds, before, prepares, point, runs_at in (
+        (FILTERS, "preFilter", plugins.pre_filter, "filter", plugins.filter),
+        (WEIGHTS, "preScore", plugins.pre_score, "score", plugins.score),
     ):
         for name in (kind.name for kind in kinds if before in PLUGINS[kind.name]):
-            if _is_on(profile, off[1], name) and not _is_on(profile, off[0], name):
+            if _is_on(profile, runs_at, name) and not _is_on(profile, prepares, name):
                 runs = f"profile {profile.scheduler_name} runs {name} at {point} and not at {before}"
                 yield f"{runs}: kube-scheduler may fail with every pod then, which is not modelled"
