@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -59,7 +60,8 @@ class Before:
         """What was wrong before and stays so in some draw."""
         for namespace, workload in sorted(self.unfinished):
             yield f"{workload} of {namespace} lacked ready pods before, and its manifest changes nothing"
-        stays = [whose for whose in sorted(self.surplus) if self._stays_broken(whose, ends)]
+        after = [summed(surpluses_of(counts)) for counts in ends]
+        stays = [whose for whose in sorted(self.surplus) if self._stays_broken(whose, after)]
         others = [whose for whose in stays if whose[:2] not in self.applied]
         alone = [whose for whose in stays if whose not in others] if len(others) > 1 else stays
         for whose in alone:
@@ -75,10 +77,9 @@ class Before:
                 f"{pods} pods too many before, and no run ends with more"
             )
 
-    def _stays_broken(self, whose: WorkloadConstraint, ends: Sequence[Sequence[SpreadCounts]]) -> bool:
+    def _stays_broken(self, whose: WorkloadConstraint, after: Sequence[Counter[WorkloadConstraint]]) -> bool:
         """Whether a constraint that was broken ends broken in some draw, and worse in none."""
-        after = [summed(surpluses_of(counts))[whose] for counts in ends]
-        return 0 < max(after) <= self.surplus[whose]
+        return 0 < max(found[whose] for found in after) <= self.surplus[whose]
 
 
 def _name(owner: Rolling) -> tuple[str, str]:
