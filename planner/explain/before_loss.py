@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from random import Random
@@ -137,33 +137,39 @@ class BeforeLoss:
     def not_replaced(self, after: AtRest) -> Mapping[int, str]:
         """The pods made in place of lost ones that are not even looked at, each with the reason."""
         pods, found = after.problem.pods, dict[int, str]()
+        lowest = self._lowest_of(pods[number] for number in after.left)
         for number in after.problem.queue():
             pod = pods[number]
             if self.waited(pod) or is_tied(pod):
                 continue
             if pod.spec.scheduler_name not in after.scheduler.schedulers:
                 found[number] = no_profile(pod.spec.scheduler_name)
-            elif self._waits_for_lower(pod):
+            elif _waits(pod, self._lowest_unready) or _waits(pod, lowest):
                 found[number] = WAITS_FOR_LOWER
         return found
-
-    def _waits_for_lower(self, pod: Pod) -> bool:
-        """Whether its StatefulSet does not make it, as a pod of a lower ordinal is not ready."""
-        key = set_key(pod)
-        lowest = None if key is None else self._lowest_unready.get(key)
-        return lowest is not None and lowest < (ordinal_of(pod) or 0)
 
     @cached_property
     def _lowest_unready(self) -> Mapping[_Set, int]:
         """By StatefulSet with OrderedReady the lowest ordinal whose pod has no node, or is not ready."""
-        found, ordinals = dict[_Set, int](), Ordinals(self.running)
-        for number, pod in enumerate(self.problem.pods):
+        return self._lowest_of(
+            pod
+            for number, pod in enumerate(self.problem.pods)
+            if not (pod.is_terminating or (pod.node_name and self.is_ready(number)))
+        )
+
+    def _lowest_of(self, pods: Iterable[Pod]) -> Mapping[_Set, int]:
+        """By StatefulSet with OrderedReady the lowest ordinal of some pods."""
+        found = dict[_Set, int]()
+        for pod in pods:
             key, ordinal = set_key(pod), ordinal_of(pod)
-            if key is None or ordinal is None or not (ordinals.is_ordered(pod) and ordinals.is_wanted(pod)):
-                continue
-            if not (pod.is_terminating or (pod.node_name and self.is_ready(number))):
+            is_in_order = self._ordinals.is_ordered(pod) and self._ordinals.is_wanted(pod)
+            if key is not None and ordinal is not None and is_in_order:
                 found[key] = min(ordinal, found.get(key, ordinal))
         return found
+
+    @cached_property
+    def _ordinals(self) -> Ordinals:
+        return Ordinals(self.running)
 
     def is_ready(self, number: int) -> bool:
         """Whether a pod with a node runs and is ready before anything is lost, or will be.
@@ -185,6 +191,12 @@ class BeforeLoss:
     def waited(self, pod: Pod) -> bool:
         """Whether a pod had no node before."""
         return pod.key in self._waiting
+
+
+def _waits(pod: Pod, lowest: Mapping[_Set, int]) -> bool:
+    """Whether its StatefulSet does not make it, as it waits for the pod of a lower ordinal."""
+    key = set_key(pod)
+    return key is not None and key in lowest and lowest[key] < (ordinal_of(pod) or 0)
 
 
 def is_replica(pod: Pod) -> bool:

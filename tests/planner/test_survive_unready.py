@@ -8,7 +8,7 @@ import pytest
 
 from planner import drain
 from planner.simulation.survive import survive
-from tests.builders import ZONE, Object, cluster, node, pod, scaled
+from tests.builders import ZONE, Object, claim, cluster, node, pod, scaled, volume
 from tests.planner.test_survive import ZONES, replicas, row, without
 
 NOT_READY = [{"type": "Ready", "status": "False"}]
@@ -66,6 +66,16 @@ def test_a_lost_pod_waits_for_a_lower_ordinal(policy: str, pending: int) -> None
     assert (row(loss).pending, row(loss).replaced, row(loss).ok) == (pending, 1 - pending, not pending)
     said = "not created: its StatefulSet makes it when pods of lower ordinals are ready"
     assert [(left.example, left.message) for left in loss.pending] == [("default/db-1", said)] * pending
+
+
+@pytest.mark.parametrize(("policy", "pending"), [("OrderedReady", 2), ("Parallel", 1)])
+def test_a_lost_pod_waits_for_a_lower_one_that_is_lost_for_good(policy: str, pending: int) -> None:
+    """What went wrong: db-1 was said to get a node, though the volume of db-0 is in the zone that is lost."""
+    objects = stateful("a", "a", "b", podManagementPolicy=policy)
+    uses = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    objects[1]["spec"]["volumes"] = uses
+    found = survive(cluster(*ZONES, volume("pv", ["a"]), claim("data", "pv"), *objects), ZONE)
+    assert row(without(found, "a")).pending == pending
 
 
 def test_a_pod_of_another_kind_waits_for_no_ordinal() -> None:
