@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from random import Random
@@ -137,34 +137,27 @@ class BeforeLoss:
     def not_replaced(self, after: AtRest) -> Mapping[int, str]:
         """The pods made in place of lost ones that are not even looked at, each with the reason."""
         pods, found = after.problem.pods, dict[int, str]()
-        lowest = self._lowest_of(pods[number] for number in after.left)
+        lowest = self._lowest_awaited(after)
         for number in after.problem.queue():
             pod = pods[number]
             if self.waited(pod) or is_tied(pod):
                 continue
             if pod.spec.scheduler_name not in after.scheduler.schedulers:
                 found[number] = no_profile(pod.spec.scheduler_name)
-            elif _waits(pod, self._lowest_unready) or _waits(pod, lowest):
+            elif (key := set_key(pod)) in lowest and lowest[key] < (ordinal_of(pod) or 0):
                 found[number] = WAITS_FOR_LOWER
         return found
 
-    @cached_property
-    def _lowest_unready(self) -> Mapping[_Set, int]:
-        """By StatefulSet with OrderedReady the lowest ordinal whose pod has no node, or is not ready."""
-        return self._lowest_of(
-            pod
-            for number, pod in enumerate(self.problem.pods)
-            if not (pod.is_terminating or (pod.node_name and self.is_ready(number)))
-        )
-
-    def _lowest_of(self, pods: Iterable[Pod]) -> Mapping[_Set, int]:
-        """By StatefulSet with OrderedReady the lowest ordinal of some pods."""
-        found = dict[_Set, int]()
-        for pod in pods:
-            key, ordinal = set_key(pod), ordinal_of(pod)
-            is_in_order = self._ordinals.is_ordered(pod) and self._ordinals.is_wanted(pod)
-            if key is not None and ordinal is not None and is_in_order:
-                found[key] = min(ordinal, found.get(key, ordinal))
+    def _lowest_awaited(self, after: AtRest) -> Mapping[_Set | None, int]:
+        """By StatefulSet with OrderedReady the lowest ordinal whose pod has no node then, or is not ready."""
+        found, node_of = dict[_Set | None, int](), after.scheduler.state.node_of
+        for number, pod in enumerate(after.problem.pods):
+            ordinal = ordinal_of(pod) if self._ordinals.is_ordered(pod) else None
+            if ordinal is None or pod.is_terminating or not self._ordinals.is_wanted(pod):
+                continue
+            will_be_ready = not pod.node_name or self.is_ready(self.problem.pod_index[pod.key])
+            if node_of[number] < 0 or not will_be_ready:
+                found[set_key(pod)] = min(ordinal, found.get(set_key(pod), ordinal))
         return found
 
     @cached_property
@@ -191,12 +184,6 @@ class BeforeLoss:
     def waited(self, pod: Pod) -> bool:
         """Whether a pod had no node before."""
         return pod.key in self._waiting
-
-
-def _waits(pod: Pod, lowest: Mapping[_Set, int]) -> bool:
-    """Whether its StatefulSet does not make it, as it waits for the pod of a lower ordinal."""
-    key = set_key(pod)
-    return key is not None and key in lowest and lowest[key] < (ordinal_of(pod) or 0)
 
 
 def is_replica(pod: Pod) -> bool:

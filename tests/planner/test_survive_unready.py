@@ -78,6 +78,14 @@ def test_a_lost_pod_waits_for_a_lower_one_that_is_lost_for_good(policy: str, pen
     assert row(without(found, "a")).pending == pending
 
 
+def test_no_lost_pod_waits_for_one_that_is_made_again() -> None:
+    """What went wrong: db-1 was said to wait for db-0, which was not ready, and is lost and made anew."""
+    objects = stateful("a", "a", "b")
+    objects[1]["status"]["conditions"] = NOT_READY
+    found = survive(cluster(*ZONES, *objects), ZONE)
+    assert [row(without(found, zone)).pending for zone in "ab"] == [0, 1]
+
+
 def test_a_pod_of_another_kind_waits_for_no_ordinal() -> None:
     """A pod of a ReplicaSet was said to wait for one of the StatefulSet of the same name."""
     others = [pod(f"db-{n}", on=on, app="rs", owner="ReplicaSet/db") for n, on in ((1, "a"), (2, "b"))]
