@@ -10,6 +10,7 @@ from functools import partial
 from models import Cluster
 from models.collector import old_left_alone
 from models.objects.pod import Pod
+from models.words import counted
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.eviction.unread import lost_with, taken_for_granted
@@ -74,14 +75,16 @@ def _failing_draws(before: BeforeLoss, loss: DomainLoss, effort: ExplainEffort) 
 
 def _about_draws(failing: Mapping[str, Sequence[Workload]], of: int) -> Iterator[str]:
     """At most one note: the domains whose loss all survive, but not with other ties and turns."""
-    told = [f"without {domain} in {len(rows)} of {of}" for domain, rows in failing.items() if rows]
+    draws = counted(of, "draw")
+    told = [f"without {domain} in {len(rows)} of {draws}" for domain, rows in failing.items() if rows]
     if told:
         namespace, workload = next(rows[0] for rows in failing.values() if rows)
-        more = f", and {len(told) - _MOST_DOMAINS} domains more" if len(told) > _MOST_DOMAINS else ""
+        others = len(told) - _MOST_DOMAINS
+        more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
         yield (
-            f"pods find no node, of {workload} in {namespace} for one, in some draws of ties and of which "
-            f"pod comes first: {', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the smallest name, "
-            "and pods come in the order of their controllers in the files"
+            "with other ties, or made again in another order, some pods find no node, such as one of "
+            f"{workload} in {namespace}: {', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the "
+            "smallest name, and pods come in the order of their controllers in the files"
         )
 
 
