@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from models import Cluster
 from models.objects.pod import Pod
+from planner.problem.nodes import NodeAxis
 from planner.problem.undecided import undecided_notes
 from planner.problem.volume_claims import class_notes
 
-if TYPE_CHECKING:
-    from planner.problem.problem import Problem
 
-
-def input_notes(problem: Problem) -> Iterator[str]:
-    """All notes about a snapshot, in their order."""
-    pending = [pod for pod in problem.pods if not pod.spec.node_name]
-    yield from problem.kubernetes.notes()
-    yield from problem.devices.notes(pending)
-    if problem.behaviour.stamps_allocations:
-        yield from problem.devices.without_timestamp(pending)
+def pending_notes(
+    cluster: Cluster, nodes: NodeAxis, pending: Sequence[Pod], from_devices: Iterable[str]
+) -> Iterator[str]:
+    """What is not modelled or not known of pending pods; some resources may come from devices."""
     yield from group_notes(pending)
-    yield from class_notes(problem.cluster, pending)
-    yield from undecided_notes(problem, pending)
-    yield from problem.endings.notes()
-    yield from nothing_read(problem.cluster)
+    yield from class_notes(cluster, pending)
+    yield from undecided_notes(cluster, nodes, pending, from_devices)
 
 
 def nothing_read(cluster: Cluster) -> Iterator[str]:

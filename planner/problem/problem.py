@@ -29,7 +29,7 @@ from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.endings import Endings
-from planner.problem.input_notes import input_notes
+from planner.problem.input_notes import nothing_read, pending_notes
 from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
@@ -83,7 +83,16 @@ class Problem:
             for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
         )
         self._refuse_what_is_too_large()
-        self.notes = (*input_notes(self),)
+        pending = [pod for pod in pods if not pod.spec.node_name]
+        from_devices = [row for row in self.extended_rows if not self.allocatable[row].all()]
+        self.notes = (
+            *self.kubernetes.notes(),
+            *self.devices.notes(pending),
+            *(self.devices.without_timestamp(pending) if self.behaviour.stamps_allocations else ()),
+            *pending_notes(cluster, self.nodes, pending, map(self.resources.__getitem__, from_devices)),
+            *self.endings.notes(),
+            *nothing_read(cluster),
+        )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 
     @cached_property
