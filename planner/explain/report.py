@@ -29,8 +29,7 @@ from planner.explain.spread_rules import rules_of
 from planner.explain.volume_places import volume_places
 from planner.problem.nodes import Mask
 
-_MOST_PODS = 10
-_MOST_TAINTS = 10
+_MOST_NAMED = 10
 
 
 def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
@@ -66,9 +65,7 @@ def _blocked(case: PendingCase) -> Iterator[BlockedNodes]:
             count=len(where),
             nodes=tuple(names[node] for node in sorted(where)),
             pods=tuple(_in_the_way(case, plugin, case.problem.nodes.mask_of(where))),
-            taints=tuple(untolerated_on(case, where))[:_MOST_TAINTS]
-            if plugin == TaintToleration.name
-            else (),
+            taints=tuple(untolerated_on(case, where))[:_MOST_NAMED] if plugin == TaintToleration.name else (),
         )
 
 
@@ -84,7 +81,7 @@ def _in_the_way(case: PendingCase, plugin: str, nodes: Mask) -> Iterator[str]:
                 inside = np.isin(around.column.codes, around.column.codes[nodes & around.column.present])
                 members = around.counts.tally.members
                 found += case.pods_on(inside, lambda number, members=members: number in members)  # type: ignore[misc]
-    yield from dict.fromkeys(case.problem.pods[pod].key for pod in found[:_MOST_PODS])
+    yield from dict.fromkeys(case.problem.pods[pod].key for pod in found[:_MOST_NAMED])
 
 
 def _domains(case: PendingCase, rule: Rule) -> SpreadDomains:
