@@ -25,7 +25,6 @@ NO_BUDGETS = {
     "_MOST_COUNTED",
     "_MOST_NAMED",
     "_MOST_PERCENT",
-    "_MOST_PODS",
     "_NEVER",
     "_NOTHING",
     "_NOW_AND_THEN",
