@@ -8,10 +8,11 @@ completion is the same cluster with all of that known, in one of the ways in whi
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from tests.builders import ZONE, Object, labelled
+from tests.builders import ZONE, Object, claim, labelled, volume
 from tests.planner.capacity_clusters import replica_set
 from tests.planner.test_undecided import CLAIM, CLASS, GPU
 from tests.planner.test_unseen import origin
@@ -86,36 +87,13 @@ def _volumes(draw: Random, pods: list[Object], topic: str) -> list[Object]:
 
 
 def _claim(name: str, *, bound: bool) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-            "storageClassName": "fast",
-            **({"volumeName": f"pv-{name}"} if bound else {}),
-        },
-        "status": {"phase": "Bound" if bound else "Pending"},
-    }
+    return claim(name, f"pv-{name}" if bound else "", storageClassName="fast")
 
 
-def _volume(name: str, zones: tuple[str, ...]) -> Object:
+def _volume(name: str, zones: Sequence[str]) -> Object:
     """The volume that a claim is bound to, reachable in these zones, or everywhere."""
-    terms = {"required": {"nodeSelectorTerms": [labelled(ZONE, "In", *zones)]}}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": f"pv-{name}"},
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "fast",
-            "claimRef": {"name": name, "namespace": "default"},
-            **({"nodeAffinity": terms} if zones else {}),
-        },
-        "status": {"phase": "Bound"},
-    }
+    mine = {"name": name, "namespace": "default"}
+    return volume(f"pv-{name}", zones, size="1Gi", storageClassName="fast", claimRef=mine)
 
 
 def completed(found: Undecided, draw: Random) -> list[Object]:
@@ -184,7 +162,7 @@ def _with_volumes(objects: list[Object], topic: str, draw: Random) -> list[Objec
     for item in objects:
         if item["kind"] == "Pod" and item["spec"].get("volumes"):
             name = item["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
-            found += [_volume(name, tuple(draw.sample(zones, draw.randint(0, len(zones)))))]
+            found += [_volume(name, draw.sample(zones, draw.randint(0, len(zones))))]
             if topic == "persistentvolumeclaims":
                 found.append(_claim(name, bound=True))
     return found

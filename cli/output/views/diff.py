@@ -16,7 +16,7 @@ from cli.output.blocks import (
     section,
 )
 from cli.output.forms.spreads import by_weight
-from cli.output.page import Page, counted
+from cli.output.page import Page, counted, some
 from cli.output.views.names import pod_line, workload_line
 from cli.output.views.spread import row_after
 from planner.documents.diff import Diff, MovedPod, NodeDifference, WorkloadChange
@@ -109,9 +109,7 @@ def _in_what(rows: Iterable[NodeDifference], page: Page) -> Iterator[Sentence]:
 
 
 def _some(names: Sequence[str], page: Page) -> str:
-    shown = names if page.all_rows else names[:_MOST_NAMES]
-    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    return f"{', '.join(shown)}{more}"
+    return some(names, len(names) if page.all_rows else _MOST_NAMES)
 
 
 def _pending(document: Diff, page: Page) -> Table:
