@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from cli.output.views.explanation import consequences
 from planner.documents.explanation import Explanation, ExplanationList, Fix, FixChange
 from planner.documents.survival import Survival
+from tests import builders
 from tests.builders import claim, labelled, volume
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
+from tests.planner.test_survive import replicas
 
 ZONE = "topology.kubernetes.io/zone"
 #: The nodes of two pods in each of three zones.
@@ -176,6 +179,17 @@ def test_the_loss_of_zones(planner: Planner, tmp_path: Path) -> None:
     assert planner("check", "-f", path, "--survive", ZONE, "-o", "name").out.splitlines() == [
         f"pod/web-{number} -n shop" for number in range(3)
     ]
+
+
+def test_a_loss_that_is_survived_only_as_ties_go(planner: Planner, tmp_path: Path) -> None:
+    """It was green, and a note said that it may end otherwise."""
+    sizes = {"a1": "6", "c1": "6", "b1": "4", "b2": "2"}
+    nodes = [builders.node(name, name[0], cpu=cpu) for name, cpu in sizes.items()]
+    sets = (replicas(name, ["a1", "c1"], cpu=cpu) for name, cpu in (("big", "4"), ("small", "2")))
+    ended = planner("check", "-f", write(tmp_path / "c.json", *nodes, *chain(*sets)), "--survive", ZONE)
+    assert ended.code == 0
+    told = "each of 3 domains of zone, but that of a or c only as ties go here."
+    assert told in " ".join(ended.out.split())
 
 
 def test_an_unknown_key_cannot_be_lost(planner: Planner, stuck: str) -> None:
