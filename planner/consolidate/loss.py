@@ -144,10 +144,10 @@ def _losses(before: BeforeLoss) -> dict[str, PodsWithoutNode]:
         after = before.without(domain)
         left = before.left(after)
         requests = Counter[str]()
-        for pod in left:
-            requests.update(
-                dict(zip(after.problem.resources, after.problem.template(pod).amounts, strict=True))
-            )
+        for pods in after.problem.by_template(left).values():
+            amounts = after.problem.template(pods[0]).amounts
+            for name, amount in zip(after.problem.resources, amounts, strict=True):
+                requests[name] += amount * len(pods)
         found[domain] = PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
     return found
 
