@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cli.input.options import Output
-from cli.output.forms import markdown, pipelines, text
-from cli.output.forms.pipelines import Places
-from cli.output.junit_cases import cases_of
+from cli.output.forms import markdown, text
 from cli.output.outcome import say, say_notes, write_lines, writing
 from cli.output.page import Page
 from cli.output.views import (
@@ -44,6 +42,9 @@ from planner.documents.rollout import AppliedSimulation, Rollout, Trajectory
 from planner.documents.streams import json_lines, json_pieces
 from planner.documents.survival import Survival, SurvivalList
 
+if TYPE_CHECKING:
+    from cli.output.forms.pipelines import Places
+
 _SOURCES = {
     "asked": "as asked for",
     "server": "the version of the server",
@@ -69,6 +70,9 @@ def write_junit(document: Document, file: str | None) -> None:
     """What a document found as JUnit's XML, where a file for it was named."""
     if file is None:
         return
+    from cli.output.forms import pipelines
+    from cli.output.junit_cases import cases_of
+
     lines = [f"{line}\n" for line in pipelines.junit(cases_of(document), document.kind)]
     with writing("--junit", file):
         Path(file).write_text("".join(lines), encoding="utf-8")
@@ -92,12 +96,19 @@ def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
             yield from _names(document)
         case Output.MARKDOWN:
             yield from markdown.lines(view_of(document).sections(document, page))
-        case Output.GITHUB:
-            yield from pipelines.github(cases_of(document), document.notes, places)
-        case Output.GITLAB:
-            yield pipelines.gitlab(cases_of(document), places)
+        case Output.GITHUB | Output.GITLAB:
+            yield from _for_pipelines(document, page, places)
         case _:
             yield from _table(document, page)
+
+
+def _for_pipelines(document: Document, page: Page, places: Places) -> Iterator[str]:
+    from cli.output.forms import pipelines
+    from cli.output.junit_cases import cases_of
+
+    if page.output == Output.GITHUB:
+        return pipelines.github(cases_of(document), document.notes, places)
+    return iter([pipelines.gitlab(cases_of(document), places)])
 
 
 def _names(document: Document) -> Iterator[str]:
