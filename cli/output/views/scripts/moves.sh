@@ -357,27 +357,13 @@ check_target() {
         TROUBLE=$(one_line "$NODES") NODES=''
         return 1
     }
-    closed=$(printf '%s\n' "$SETS" "$PLAN" "---" "$NODES" | awk -F'|' -v to="$2" '
-        # Whether a taint keeps pods off that the plan knows to be kept off by none, or a node is lost.
-        function is_tainted(node, taints,    found, i) {
-            split(taints, found, " ")
-            for (i in found) {
-                if (found[i] ~ /^node.kubernetes.io.(not-ready|unreachable)=/) return 1
-                if (found[i] ~ /^node.kubernetes.io.unschedulable=/ || found[i] !~ /:No/) continue
-                if (node in known && index(" " known[node] " ", " " found[i] " ") == 0) return 1
-            }
-            return 0
-        }
-        $1 == "---" { listed = 1; next }
-        !listed { if ($1 == "N") known[$2] = $5; if ($1 == "S" && $2 == to) { set = 1; n = split($3, names, " ") } next }
-        { takes[$1] = ($3 != "true" || $4 != "") && !is_tainted($1, $5) }
-        END {
-            if (!set) n = split(to, names, ",")
-            for (i = 1; i <= n; i++) if (takes[names[i]]) exit
-            if (n) print names[1] (n > 1 ? " and " n - 1 " more" : "")
-        }')
-    [ -z "$closed" ] ||
-        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, cordoned, tainted, not ready or gone since the plan was made"
+    names=$(printf '%s\n' "$SETS" "$PLAN" | awk -F'|' -v to="$2" '
+        $1 == "S" && $2 == to { set = 1; gsub(" ", ",", $3); print $3 }
+        END { if (!set) print to }')
+    [ -z "$names" ] || [ -n "$(open_among "$NODES" "$names")" ] || {
+        closed=$(printf '%s\n' "$names" | awk -F, '{ print $1 (NF > 1 ? " and " NF - 1 " more" : "") }')
+        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, $CLOSED_SINCE"
+    }
 }
 
 # A replacement has its pin, and one that was made without it is made once more; or wrong nodes are
