@@ -219,8 +219,13 @@ open_among() {
         }
         $1 == "---" { listed = 1; next }
         !listed { if ($1 == "N") { known[$2] = $5; was_cordoned[$2] = $4 == "cordoned" } next }
-        { takes[$1] = ($3 != "true" || $4 != "" || was_cordoned[$1]) && !is_tainted($1, $5) }
-        END { n = split(names, all, ","); for (i = 1; i <= n; i++) if (takes[all[i]]) print all[i] }'
+        { takes[$1] = !is_tainted($1, $5); cordoned[$1] = $3 == "true" && $4 == "" }
+        # What is to go to a single node that was cordoned tolerates that.
+        END {
+            n = split(names, all, ",")
+            for (i = 1; i <= n; i++)
+                if (takes[all[i]] && (!cordoned[all[i]] || (n == 1 && was_cordoned[all[i]]))) print all[i]
+        }'
 }
 
 # Evicts through the API, so that budgets hold: NAMESPACE POD UID [ONLY ASK].  False when not yet, or not any more.

@@ -229,6 +229,20 @@ stop_if_node_is_lost() {
     [ -z "$lost" ] || stop_not_as_planned "$(first_of "$lost" pod)"
 }
 
+# In the end: pods of the controllers of the plan that are bound to a node which is gone run nowhere, and no constraint
+# counts them.
+stop_if_stranded() {
+    names=$(patiently k get nodes -o 'jsonpath={.items[*].metadata.name}' 2>/dev/null) || stop "nodes cannot be read"
+    stranded=$(printf '%s\n' "$names" "---" "$PLAN" "$PODS" | awk -F'|' '
+        $1 == "---" { listed = 1; next }
+        !listed { n = split($0, all, " "); for (i = 1; i <= n; i++) there[all[i]] = 1; next }
+        $1 == "O" { planned[$2 " " $3] = 1 }
+        $1 == "P" && $5 != "" && $6 == "" && ($2 " " $8) in planned && !($5 in there) {
+            print $2 "/" $4 " is on " $5 ", which is not there any more"
+        }')
+    [ -z "$stranded" ] || stop_not_as_planned "$(first_of "$stranded" pod)"
+}
+
 # What the moves that are due wait for, one a line
 awaited() {
     printf '%s\n' "$STATE" | awk -F'|' '
@@ -394,6 +408,7 @@ carry_out() {
             [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(not_as_planned)"
             if [ "$DONE" -eq "$MOVES" ]; then
                 await_gone "$(evicted_until "$WAVES")"
+                stop_if_stranded
                 return 0
             fi
             if [ "$DUE" -ne "$TOLD_WAVE" ]; then
