@@ -213,8 +213,10 @@ def test_the_node_of_a_replacement_is_lost_in_a_drain(live: ControlPlane, tmp_pa
 
 def test_a_node_with_pods_that_stay_is_deleted(live: ControlPlane, tmp_path: Path) -> None:
     """What went wrong: all moves were made, and it said so, while pods that were to stay ran nowhere."""
-    lingering = {"annotations": {"stand-in/linger": "4"}, "terminationGracePeriodSeconds": 10}
-    live.create(node("a1"), node("a2"), workload("web", 2, spread("web"), **lingering))
+    web = workload(
+        "web", 2, spread("web"), annotations={"stand-in/linger": "4"}, terminationGracePeriodSeconds=10
+    )
+    live.create(node("a1"), node("a2"), web)
     where = {item["metadata"]["name"]: item["spec"]["nodeName"] for item in live.at_rest(2)}
     live.create(node("b1", zone="b"))
     script = planned(live, tmp_path, "rebalance")
