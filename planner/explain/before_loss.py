@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
-from random import Random
 
 from models import Cluster
 from models.controllers.jobs import replaces_ended_only
@@ -18,6 +16,7 @@ from planner.eviction.ordinals import WAITS_FOR_LOWER, Ordinals
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
+from planner.scheduler.other_ties import in_any_order
 from planner.scheduler.remarks import no_profile
 from planner.whatif.jobs import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
@@ -66,11 +65,9 @@ class BeforeLoss:
 
     def drawn(self, domain: str, seed: int) -> AtRest:
         """The same with ties drawn, and the pods that controllers make again in any order."""
-        left, chance = remove_nodes(self._failed_without(domain), f"{self._key}={domain}"), Random(seed)
-        made = [pod for pod in left.pods if not (pod.node_name or self.waited(pod))]
-        chance.shuffle(made)
-        there = [pod for pod in left.pods if pod.node_name or self.waited(pod)]
-        return self._at_rest(replace(left, pods=(*there, *made)), seed)
+        left = remove_nodes(self._failed_without(domain), f"{self._key}={domain}")
+        drawn = in_any_order(left, lambda pod: not (pod.node_name or self.waited(pod)), seed)
+        return self._at_rest(drawn, seed)
 
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""

@@ -22,7 +22,9 @@ from planner.explain.search import FixSearch, TestedFix
 from planner.explain.trial_states import TrialStates
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
-from planner.proof.effort import STANDARD, Effort, ExplainEffort
+from planner.proof.effort import STANDARD, DrawEffort, Effort, ExplainEffort
+from planner.scheduler import other_ties
+from planner.scheduler.other_ties import NOT_DRAWN, TOLD, in_draws
 from planner.scheduler.remarks import remarks
 from planner.simulation.processes import Processes, has_second_core
 
@@ -37,8 +39,9 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
     cluster.domains(key, f"--survive {key}")
     before = BeforeLoss(cluster, key, effort.explain)
     losses = [*_Losses(key, before, effort.explain).one_by_one()]
-    failing = {loss.domain: _failing_draws(before, loss, effort.explain) for loss in losses}
-    found = tuple(loss.model_copy(update={"failing_draws": len(failing[loss.domain])}) for loss in losses)
+    failing = dict(_failing_draws(before, losses, effort.draws))
+    numbers = {domain: len(rows) for domain, rows in failing.items()}
+    found = tuple(loss.model_copy(update={"failing_draws": numbers.get(loss.domain)}) for loss in losses)
     return Survival(
         topology_key=key,
         domains=found,
@@ -50,7 +53,8 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
             *remarks(before.snapshot),
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
             *_about_changes(found, before.waiting),
-            *_about_draws(failing, effort.explain.loss_draws),
+            *_about_draws(failing, effort.draws),
+            *((NOT_DRAWN,) if not failing and any(map(_is_survived, losses)) else ()),
         ),
     )
 
@@ -63,28 +67,37 @@ def _about_changes(losses: Sequence[DomainLoss], waiting: int) -> Iterator[str]:
         yield f"what helps was tried out after the loss: made before it, {pods} no node now may take the room"
 
 
-def _failing_draws(before: BeforeLoss, loss: DomainLoss, effort: ExplainEffort) -> Sequence[Workload]:
-    """Of a loss that all survive: the first workload without a node, for each draw of ties that has one."""
-    places = len(before.problem.pods) * before.problem.nodes.size
-    if not loss.ok or not loss.pods or places > effort.loss_draws_places:
-        return ()
-    draws = (before.drawn(loss.domain, seed) for seed in range(1, effort.loss_draws + 1))
-    found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
-    return [_workload(draw.problem, Owners(draw.problem.cluster), left[0]) for draw, left in found if left]
+def _is_survived(loss: DomainLoss) -> bool:
+    """Whether all workloads survive, and there is something to survive."""
+    return loss.ok and loss.pods > 0
 
 
-def _about_draws(failing: Mapping[str, Sequence[Workload]], of: int) -> Iterator[str]:
+def _failing_draws(
+    before: BeforeLoss, losses: Sequence[DomainLoss], effort: DrawEffort
+) -> Iterator[tuple[str, Sequence[Workload]]]:
+    """Of each loss that all survive the first workload without a node, for each draw of ties that has one."""
+    seeds, survived = other_ties.seeds(before.problem, effort), [*filter(_is_survived, losses)]
+    for number, loss in enumerate(survived) if seeds else ():
+        report_best(f"all survive: {number} of {len(survived)} lost with other ties, now {loss.domain}")
+        draws = (before.drawn(loss.domain, seed) for seed in seeds)
+        found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
+        yield (
+            loss.domain,
+            [_workload(draw.problem, Owners(draw.problem.cluster), left[0]) for draw, left in found if left],
+        )
+
+
+def _about_draws(failing: Mapping[str, Sequence[Workload]], effort: DrawEffort) -> Iterator[str]:
     """At most one note: the domains whose loss all survive, but not with other ties and turns."""
-    draws = counted(of, "draw")
-    told = [f"without {domain} in {len(rows)} of {draws}" for domain, rows in failing.items() if rows]
+    told = [f"without {domain} {in_draws(len(rows), effort)}" for domain, rows in failing.items() if rows]
     if told:
         namespace, workload = next(rows[0] for rows in failing.values() if rows)
         others = len(told) - _MOST_DOMAINS
         more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
         yield (
             "with other ties, or made again in another order, some pods find no node, such as one of "
-            f"{workload} in {namespace}: {', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the "
-            "smallest name, and pods come in the order of their controllers in the files"
+            f"{workload} in {namespace}: {', '.join(told[:_MOST_DOMAINS])}{more}; {TOLD}, "
+            "and pods come in the order of their controllers in the files"
         )
 
 
