@@ -20,11 +20,14 @@ from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
 from planner.constraints.family import PLENTY
 from planner.eviction.jobs import LOST, JobDisruptions
+from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
+from planner.proof.effort import DrawEffort
+from planner.scheduler import other_ties
 from planner.scheduler.profile import profiles_of
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
@@ -77,6 +80,23 @@ class DomainLosses:
             return True
         found = _losses(before)
         return any(loss.is_worse(self.of_domain.get(domain, _NONE)) for domain, loss in found.items())
+
+    def failing_draws(self, cluster: Cluster, effort: DrawEffort) -> Mapping[str, int] | None:
+        """By domain that this cluster has in how many draws of ties more pods than now find no node.
+
+        None where it is too large for that.
+        """
+        before = BeforeLoss(cluster, self.key)
+        seeds = other_ties.seeds(before.problem, effort)
+        if not seeds:
+            return None
+        return {
+            domain: sum(
+                _loss(before, before.drawn(domain, seed)).is_worse(self.of_domain.get(domain, _NONE))
+                for seed in seeds
+            )
+            for domain in before.domains
+        }
 
     def notes(self) -> Iterator[str]:
         """The domains whose loss leaves pods without a node already."""
@@ -139,17 +159,17 @@ _NONE = PodsWithoutNode(0, 0)
 
 def _losses(before: BeforeLoss) -> dict[str, PodsWithoutNode]:
     """What the loss of every domain leaves without a node; pods that wait already are not counted."""
-    found = {}
-    for domain in before.domains:
-        after = before.without(domain)
-        left = before.left(after)
-        requests = Counter[str]()
-        for pods in after.problem.by_template(left).values():
-            amounts = after.problem.template(pods[0]).amounts
-            for name, amount in zip(after.problem.resources, amounts, strict=True):
-                requests[name] += amount * len(pods)
-        found[domain] = PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
-    return found
+    return {domain: _loss(before, before.without(domain)) for domain in before.domains}
+
+
+def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
+    """What is without a node after a loss."""
+    left, requests = before.left(after), Counter[str]()
+    for pods in after.problem.by_template(left).values():
+        amounts = after.problem.template(pods[0]).amounts
+        for name, amount in zip(after.problem.resources, amounts, strict=True):
+            requests[name] += amount * len(pods)
+    return PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
 
 
 def _all_come_again(problem: Problem, movable: Movable) -> bool:

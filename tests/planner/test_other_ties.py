@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from models import Cluster
-from planner import capacity, drain
+from planner import capacity, consolidate, drain
+from planner.consolidate.removable import NodeChoice
 from planner.documents.drain import DrainPlan
 from planner.proof.effort import STANDARD
 from planner.scheduler.other_ties import NOT_DRAWN
@@ -57,6 +58,17 @@ def test_room_that_there_is_only_as_ties_go_is_told_with_what_other_ties_leave()
     """What went wrong: room for a replica of web without the rack, which small takes every other time."""
     found = capacity(picky(web(0)), ["rs/web"], survive="rack")
     assert [(row.more, row.fewest) for row in found.workloads] == [(1, 0)]
+
+
+def test_nodes_that_can_go_only_as_ties_go_are_told_with_the_domain() -> None:
+    """What went wrong: "whichever rack is lost, no more pods than now are left", as small comes to b1."""
+    owner = web(1)
+    found = picky(owner, replica(owner, "web-0", "a1"), node("d1", "d"))
+    choice = NodeChoice(keep=frozenset({"a1", "b1", "c1"}))
+    plan = consolidate(found, survive="rack", choice=choice, time_limit=6)
+    assert [row.node for row in plan.removed] == ["d1"]
+    assert [row.domain for row in plan.failing_draws or ()] == ["1"]
+    assert any(note.startswith("with other ties") for note in plan.notes)
 
 
 def test_that_nothing_is_drawn_on_a_large_cluster_is_said() -> None:
