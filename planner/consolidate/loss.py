@@ -110,16 +110,16 @@ class DomainLosses:
     ) -> Reserve | None:
         """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
 
-        None is what every plan keeps to, where no pod is without a node now; else those that preemption may
-        evict have room, too, and pods need none that find no node now.
+        None is what every plan keeps to: as many pods as now may be without a node, the largest ones.  Else
+        those that preemption may evict have room, too, and pods need none that find no node now.
         Machines that are not added yet are none that have to stay.
         """
         problem = trial.problem
         column = problem.nodes.column(self.key)
         counted = [
             domain
-            for domain, loss in self.of_domain.items()
-            if self.all_come_again and (thousandths is not None or not (loss.pods or self.evicted))
+            for domain in self.of_domain
+            if self.all_come_again and (thousandths is not None or not self.evicted)
         ]
         if not counted:
             return None
@@ -132,9 +132,15 @@ class DomainLosses:
         keep_room = pods.going if thousandths is not None else _not_outranked(problem, pods.going)
         going, stays = state.load_of(keep_room), state.load_of(pods.staying)
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
+        placed = problem.template_of[np.concatenate((pods.made_again, pods.staying))]
+        largest = np.sort(trial.room_needed[placed], axis=0)[::-1]
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
         needs = [
-            1000 * ((again + np.where(inside, 0, stays)).sum(axis=1) - self._without_node(problem, domain))
+            1000
+            * (
+                (again + np.where(inside, 0, stays)).sum(axis=1)
+                - self._without_node(problem, domain, largest if thousandths is None else None)
+            )
             for domain, inside in zip(counted, lost, strict=True)
         ]
         spare = [
@@ -143,8 +149,13 @@ class DomainLosses:
         ]
         return Reserve(np.concatenate(spare), np.concatenate(rows))
 
-    def _without_node(self, problem: Problem, domain: str) -> Ints:
-        """What the pods request that find no node now when a domain is lost."""
+    def _without_node(self, problem: Problem, domain: str, largest: Ints | None) -> Ints:
+        """What the pods request that find no node when a domain is lost.
+
+        Those of now, or, with what pods request, the largest first, as many as may be without one.
+        """
+        if largest is not None:
+            return np.asarray(largest[: self.of_domain[domain].pods].sum(axis=0))
         requests = dict(self.of_domain[domain].requests)
         return np.array([requests.get(name, 0) for name in problem.resources], np.int64)
 
