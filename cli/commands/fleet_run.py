@@ -135,9 +135,7 @@ class Run:
             return
         jobs = self.own.jobs or len(os.sched_getaffinity(0))
         memory = self.own.memory * _MIB if self.own.memory else _memory() // jobs
-        with closing(
-            ProcessWorkers(jobs, memory, ("cli.commands.asking", "cli.main", "cli.commands.steps", "planner"))
-        ) as processes:
+        with closing(ProcessWorkers(jobs, memory, ("cli.commands.prepared",))) as processes:
             yield processes
 
 
