@@ -92,8 +92,8 @@ class DomainLosses:
             return None
         return {
             domain: sum(
-                _loss(before, before.drawn(domain, seed)).is_worse(self.of_domain.get(domain, _NONE))
-                for seed in seeds
+                _loss(before, drawn).is_worse(self.of_domain.get(domain, _NONE))
+                for drawn in before.drawn(domain, seeds)
             )
             for domain in before.domains
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from models import Cluster
@@ -16,7 +16,6 @@ from planner.eviction.ordinals import WAITS_FOR_LOWER, Ordinals
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
-from planner.scheduler.other_ties import in_any_order
 from planner.scheduler.remarks import no_profile
 from planner.whatif.jobs import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
@@ -63,11 +62,10 @@ class BeforeLoss:
         """The cluster at rest once the nodes of a domain are removed."""
         return self._at_rest(remove_nodes(self._failed_without(domain), f"{self._key}={domain}"))
 
-    def drawn(self, domain: str, seed: int) -> AtRest:
-        """The same with ties drawn, and the pods that controllers make again in any order."""
-        left = remove_nodes(self._failed_without(domain), f"{self._key}={domain}")
-        drawn = in_any_order(left, lambda pod: not (pod.node_name or self.waited(pod)), seed)
-        return self._at_rest(drawn, seed)
+    def drawn(self, domain: str, seeds: Iterable[int]) -> Iterator[AtRest]:
+        """The same with ties drawn, and the pods that controllers make again in any order, for each seed."""
+        first = self.without(domain)
+        return (AtRest.drawn(first, seed, lambda pod: not self.waited(pod)) for seed in seeds)
 
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""
@@ -102,8 +100,8 @@ class BeforeLoss:
     def _failed_without(self, domain: str) -> Cluster:
         return fail_jobs(self.running, self.jobs, self._failing(domain))
 
-    def _at_rest(self, cluster: Cluster, seed: int | None = None) -> AtRest:
-        return AtRest(cluster, True, self._effort, self.problem, seed)
+    def _at_rest(self, cluster: Cluster) -> AtRest:
+        return AtRest(cluster, True, self._effort, self.problem)
 
     def left(self, after: AtRest) -> list[int]:
         """The pods that find no node then, and did not wait for one before."""

@@ -79,7 +79,7 @@ def _failing_draws(
     seeds, survived = other_ties.seeds(before.problem, effort), [*filter(_is_survived, losses)]
     for number, loss in enumerate(survived) if seeds else ():
         report_best(f"all survive: {number} of {len(survived)} lost with other ties, now {loss.domain}")
-        draws = (before.drawn(loss.domain, seed) for seed in seeds)
+        draws = before.drawn(loss.domain, seeds)
         found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
         yield (
             loss.domain,

@@ -27,9 +27,9 @@ def does_harm(plan: DrainPlan) -> bool:
 
 
 def picky(*more: Object) -> Cluster:
-    """The pod on a1 fits on b1 and c1 alike; c1 alone has a disk for web, which takes nearly all of it."""
+    """The pod on a1 comes first, to b1 or c1; c1 alone has a disk for web, which takes nearly all of it."""
     disk = {"disk": "ssd"}
-    small = scaled("ReplicaSet", "small", 1, cpu="2")
+    small = scaled("ReplicaSet", "small", 1, cpu="2", priority=1)
     return cluster(
         node("a1", "a", labels={"rack": "1", **disk}),
         node("b1", "b"),

@@ -107,7 +107,7 @@ def _harm(plan: DrainPlan) -> tuple[int, int, int]:
 
 def _in_any_order(pods_on: Mapping[int, Sequence[int]], seed: int) -> Mapping[int, Sequence[int]]:
     """The pods of each node in an order that is drawn: `kubectl drain` evicts them side by side."""
-    chance = random.Random(seed)
+    chance = random.Random(f"turns {seed}")
     return {node: chance.sample(pods, len(pods)) for node, pods in pods_on.items()}
 
 
