@@ -45,6 +45,7 @@ def test_copies_beside_autoscalers_that_cannot_be_at_their_maximum() -> None:
 
 def test_what_is_well_only_as_ties_go_is_counted() -> None:
     """What went wrong: a row of a sweep was well, and its document said that other ties refute it."""
+    losses: list[dict[str, object]]
     losses = [{"workloads": [], "pending": [], "failingDraws": draws} for draws in (None, 3, 1)]
     found = figures({"kind": "Survival", "domains": losses, "failures": 0})
     assert found["failingDraws"] == 4
