@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from models import Cluster
@@ -106,6 +106,7 @@ class _Losses:
 
     def __init__(self, key: str, before: BeforeLoss, effort: ExplainEffort) -> None:
         self._key, self._domains, self._before = key, before.domains, before
+        self._there = _Replicas(before)
         self._in_processes = len(before.running.pods) >= effort.pods_for_two and has_second_core()
 
     def one_by_one(self) -> Iterator[DomainLoss]:
@@ -145,7 +146,7 @@ class _Losses:
         asked = {*left}
         again = {pod: reason for pod, reason in waiting.items() if pod not in asked}
         replaced = [pod for pod in before.replaced(after, preempted) if pod not in waiting]
-        rows = tuple(_workloads(before, domain, after, ([*left, *again], preempted, replaced)))
+        rows = tuple(_workloads(before, self._there, domain, after, ([*left, *again], preempted, replaced)))
         others = again | {pod: _preempted(after.problem.pods[pod]) for pod in preempted}
         return len(left), DomainLoss(
             domain=domain,
@@ -203,33 +204,56 @@ def _preempted(pod: Pod) -> str:
     return f"preempted by a pod of higher priority, and {then}"
 
 
+class _Replicas:
+    """The replicas of every workload, and how many of them are ready, in all and on each node."""
+
+    def __init__(self, before: BeforeLoss) -> None:
+        owners = Owners(before.problem.cluster)
+        self.replicas, self.ready = Counter[Workload](), Counter[Workload]()
+        self._on: dict[str, Counter[tuple[Workload, bool]]] = {}
+        for number, pod in enumerate(before.problem.pods):
+            if pod.node_name and is_replica(pod):
+                workload, is_ready = (pod.namespace, owners.of(pod)), before.is_ready(number)
+                self.replicas[workload] += 1
+                self.ready[workload] += is_ready
+                self._on.setdefault(pod.node_name, Counter())[workload, is_ready] += 1
+
+    def lost_with(self, nodes: Collection[str]) -> tuple[Counter[Workload], Counter[Workload]]:
+        """Those on some nodes, and those of them that are ready."""
+        lost, ready = Counter[Workload](), Counter[Workload]()
+        for node in nodes:
+            for (workload, is_ready), number in self._on.get(node, {}).items():
+                lost[workload] += number
+                ready[workload] += number if is_ready else 0
+        return lost, ready
+
+
+def _of_failing_jobs(before: BeforeLoss, domain: str) -> Iterator[tuple[Workload, str]]:
+    """The workloads with a Job that fails by the loss of a domain, and why."""
+    failing = before.failing(domain)
+    owners = Owners(before.problem.cluster)
+    for pod in before.problem.pods if failing else ():
+        job = before.jobs.job_of(pod) if pod.node_name and is_replica(pod) else None
+        if job is not None and job.key in failing:
+            yield (pod.namespace, owners.of(pod)), failing[job.key]
+
+
 def _workloads(
-    before: BeforeLoss, domain: str, after: AtRest, pods: tuple[Sequence[int], ...]
+    before: BeforeLoss, there: _Replicas, domain: str, after: AtRest, pods: tuple[Sequence[int], ...]
 ) -> Iterator[WorkloadLoss]:
     """Every workload that has pods in the domain, or pods that are pending because of it.
 
     `pods` are those that are left, those that are preempted, and those that have another node.
     """
-    problem, gone, failing = before.problem, before.nodes_of(domain), before.failing(domain)
-    owners = Owners(problem.cluster)
-    reasons: dict[Workload, str] = {}
-    replicas, lost, ready, ready_lost = (Counter[Workload]() for _ in range(4))
-    for number, pod in enumerate(problem.pods):
-        if pod.node_name and is_replica(pod):
-            workload = (pod.namespace, owners.of(pod))
-            replicas[workload] += 1
-            lost[workload] += pod.node_name in gone
-            ready[workload] += before.is_ready(number)
-            ready_lost[workload] += pod.node_name in gone and before.is_ready(number)
-            job = before.jobs.job_of(pod) if failing else None
-            if job is not None and job.key in failing:
-                reasons[workload] = failing[job.key]
+    replicas, ready = there.replicas, there.ready
+    lost, ready_lost = there.lost_with(before.nodes_of(domain))
+    reasons = dict(_of_failing_jobs(before, domain))
     later = Owners(after.problem.cluster)
     left, preempted, replaced = (
         Counter(_workload(after.problem, later, pod) for pod in some) for some in pods
     )
     pending = left + preempted
-    for workload in ready:
+    for workload in lost:
         if replicas[workload] > lost[workload] and ready[workload] == ready_lost[workload] > 0:
             reasons.setdefault(workload, _NONE_READY)
     for workload in sorted({name for name, pods in lost.items() if pods} | pending.keys()):
