@@ -33,7 +33,8 @@ from planner.proof import consolidation_effort as effort
 from planner.proof.clock import Clock
 from planner.proof.effort import STANDARD, WORK_PER_SECOND
 from planner.proof.meter import Meter
-from planner.scheduler.other_ties import NOT_DRAWN, TOLD, in_draws
+from planner.scheduler import other_ties
+from planner.scheduler.other_ties import NOT_DRAWN
 
 
 def consolidate(  # noqa: PLR0913 - the options of the command
@@ -75,10 +76,6 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     asked = _Consolidation(question, read, limits, stop_event)
     with old_left_alone():
         return asked.plan(curve=curve)
-
-
-#: So many domains are named in a note.
-_MOST_DOMAINS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +162,7 @@ class _Consolidation:
         """At most one note: what other ties do, or that it was not tried."""
         if drawn is None and self._losses is not None and best.emptied.removed.any():
             yield NOT_DRAWN
-        told = [
-            f"without {domain} {in_draws(number, STANDARD.draws)}"
-            for domain, number in (drawn or {}).items()
-            if number
-        ]
-        if told:
-            yield (
-                "with other ties, or made again in another order, more pods than now find no node: "
-                f"{', '.join(told[:_MOST_DOMAINS])}; {TOLD}"
-            )
+        yield from other_ties.losses(drawn or {}, "more pods than now find no node", STANDARD.draws)
 
     def _least_cost(self, layout: FoundLayout) -> Decimal:
         """What no plan costs less than: what the search knows, or what is known of any cluster."""

@@ -8,7 +8,7 @@ it always is they do not prove.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -18,6 +18,8 @@ from models.words import counted
 from planner.problem.problem import Problem
 from planner.proof.effort import DrawEffort
 
+#: So many domains are named in a note.
+_MOST_DOMAINS = 5
 #: Which way is told, in place of those that are drawn.
 TOLD = "here ties go to the smallest name"
 #: Said where none are drawn.
@@ -36,6 +38,18 @@ def seeds(problem: Problem, effort: DrawEffort, pods: int | None = None) -> Sequ
 def in_draws(failing: int, effort: DrawEffort) -> str:
     """`in 3 of 8 draws`."""
     return f"in {failing} of {counted(effort.draws, 'draw')}"
+
+
+def losses(failing: Mapping[str, int], what: str, effort: DrawEffort) -> Iterator[str]:
+    """At most one note: the domains of which the loss does something in some draws, as told by `what`."""
+    told = [f"without {domain} {in_draws(draws, effort)}" for domain, draws in failing.items() if draws]
+    if told:
+        others = len(told) - _MOST_DOMAINS
+        more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
+        yield (
+            f"with other ties, or made again in another order, {what}: "
+            f"{', '.join(told[:_MOST_DOMAINS])}{more}; {TOLD}, and pods come in the order of their controllers in the files"
+        )
 
 
 def turns_drawn(

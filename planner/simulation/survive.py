@@ -10,7 +10,6 @@ from functools import partial
 from models import Cluster
 from models.collector import old_left_alone
 from models.objects.pod import Pod
-from models.words import counted
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.eviction.unread import lost_with, taken_for_granted
@@ -24,13 +23,11 @@ from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, DrawEffort, Effort, ExplainEffort
 from planner.scheduler import other_ties
-from planner.scheduler.other_ties import NOT_DRAWN, TOLD, in_draws
+from planner.scheduler.other_ties import NOT_DRAWN
 from planner.scheduler.remarks import remarks
 from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
-#: So many domains are named in a note.
-_MOST_DOMAINS = 5
 _NONE_READY = "no replica elsewhere is ready"
 
 
@@ -89,16 +86,9 @@ def _failing_draws(
 
 def _about_draws(failing: Mapping[str, Sequence[Workload]], effort: DrawEffort) -> Iterator[str]:
     """At most one note: the domains whose loss all survive, but not with other ties and turns."""
-    told = [f"without {domain} {in_draws(len(rows), effort)}" for domain, rows in failing.items() if rows]
-    if told:
-        namespace, workload = next(rows[0] for rows in failing.values() if rows)
-        others = len(told) - _MOST_DOMAINS
-        more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
-        yield (
-            "with other ties, or made again in another order, some pods find no node, such as one of "
-            f"{workload} in {namespace}: {', '.join(told[:_MOST_DOMAINS])}{more}; {TOLD}, "
-            "and pods come in the order of their controllers in the files"
-        )
+    namespace, workload = next((rows[0] for rows in failing.values() if rows), ("", ""))
+    what = f"some pods find no node, such as one of {workload} in {namespace}"
+    return other_ties.losses({domain: len(rows) for domain, rows in failing.items()}, what, effort)
 
 
 class _Losses:
