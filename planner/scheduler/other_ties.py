@@ -48,7 +48,8 @@ def losses(failing: Mapping[str, int], what: str, effort: DrawEffort) -> Iterato
         more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
         yield (
             f"with other ties, or made again in another order, {what}: "
-            f"{', '.join(told[:_MOST_DOMAINS])}{more}; {TOLD}, and pods come in the order of their controllers in the files"
+            f"{', '.join(told[:_MOST_DOMAINS])}{more}; {TOLD}, and pods come in the order of their "
+            "controllers in the files"
         )
 
 
