@@ -102,7 +102,12 @@ def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
         found = case.cluster()
         prices = {f"t{price}": float(price) for price in case.prices}
         plan = consolidate(found, prices=prices, price_label="type", pins=True, survive=ZONE, time_limit=6)
-        before, after = left_over(survive(found, ZONE)), left_over(survive(end_of(found, plan), ZONE))
+        ends = survive(end_of(found, plan), ZONE)
+        before, after = left_over(survive(found, ZONE)), left_over(ends)
+        told = {row.domain: row.draws for row in plan.failing_draws or ()}
+        for loss in ends.domains if plan.removed else ():
+            # What `check --survive` finds out about the new cluster is said of the plan.
+            assert before[loss.domain] or told.get(loss.domain, 0) == (loss.failing_draws or 0), case
         assert all(number <= before[zone] for zone, number in after.items()), (case, plan.removed)
         truth = least(case, before)
         assert plan.cost.bound <= truth, case
