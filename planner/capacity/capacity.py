@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from models import Cluster
 from models.controllers.owners import ByController
@@ -21,7 +21,7 @@ from planner.documents.plan import Cut
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
 from planner.proof.effort import STANDARD
-from planner.scheduler.other_ties import NOT_DRAWN
+from planner.scheduler.other_ties import NOT_DRAWN, TOLD
 from planner.scheduler.remarks import remarks
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
@@ -69,10 +69,11 @@ def capacity(  # noqa: PLR0913 - the options of the command
     copies = None if sets is None else _sets(cluster, sets, survive, stop_event)
     if copies is not None and not copies.exact and is_stop_requested(stop_event):
         sought = sought or "room for more copies"
+    together = _autoscalers(cluster, survive) if autoscalers else ()
     document = Capacity(
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
-        autoscalers=_autoscalers(cluster, survive) if autoscalers else (),
+        autoscalers=together,
         sets=copies,
         kubernetes=problem.kubernetes.document,
         notes=tuple(
@@ -85,11 +86,20 @@ def capacity(  # noqa: PLR0913 - the options of the command
                     *(() if sets is None else of_other_schedulers(cluster, sets)),
                     *(ineffective(cluster) if autoscalers else ()),
                     *((NOT_DRAWN,) if told and not drawn else ()),
+                    *_counted_one_way(copies, together),
                 )
             )
         ),
     )
     return document.cut_while(None if sought is None else Cut(sought, is_stop_requested(stop_event)))
+
+
+def _counted_one_way(sets: SetCapacity | None, autoscalers: Sequence[AutoscalerCapacity]) -> Iterator[str]:
+    """That what fits was not counted with other ties."""
+    fits = ["copies"] if sets is not None and sets.more else []
+    fits += ["autoscalers"] if any(not row.pending for row in autoscalers) else []
+    if fits:
+        yield f"{' and '.join(fits)}: no other ties were drawn, with which fewer may fit; {TOLD}"
 
 
 def _with_answers(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:

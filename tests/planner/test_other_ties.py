@@ -71,6 +71,15 @@ def test_nodes_that_can_go_only_as_ties_go_are_told_with_the_domain() -> None:
     assert any(note.startswith("with other ties") for note in plan.notes)
 
 
+def test_copies_are_counted_in_one_way_and_that_is_said() -> None:
+    """What went wrong: "room for 3 copies", with no word on ties."""
+    copies = Cluster.from_objects([scaled("Deployment", "tenant", 1, cpu="1")], partial=True)
+    found = capacity(picky(), sets=copies)
+    assert found.sets is not None
+    assert found.sets.more
+    assert any(note.startswith("copies: no other ties were drawn") for note in found.notes)
+
+
 def test_that_nothing_is_drawn_on_a_large_cluster_is_said() -> None:
     """So many pods and nodes take too long: a note says what was not tried."""
     owner = scaled("ReplicaSet", "many", 90, cpu="10m")
