@@ -95,7 +95,7 @@ class Run:
             command=as_utf8(" ".join(("planner", *self.words))),
             rows=tuple(rows),
             totals=_totals(rows),
-            notes=tuple(_notes_on_releases(variations(self.vary))),
+            notes=(*_notes_on_releases(variations(self.vary)), *self._note_on_ties()),
         )
         if self.own.report is not None:
             from cli.output.report.matrix import write_matrix
@@ -113,6 +113,15 @@ class Run:
         if page.for_a_person and peak and isinstance(workers, ProcessWorkers):
             least = f"{workers.at_once} processes, the largest with {peak // _MIB:,} MiB"
             say(f"{least} of at most {workers.memory // _MIB:,}" if workers.memory else least)
+
+    def _note_on_ties(self) -> Iterator[str]:
+        """That no ties are drawn where nodes are lost or drained and pods are placed in one way alone."""
+        kinds = {one.what.partition("=")[0] for one in variations(self.vary)}
+        if self.words[0] in {"simulate", "explain"} and kinds & {"lose", "drain"}:
+            yield (
+                "in every scenario ties go to the smallest name, and with others a pod may find no node: "
+                "`planner check --survive KEY` and `planner drain` draw some"
+            )
 
     @contextmanager
     def _workers(self) -> Iterator[Workers]:
