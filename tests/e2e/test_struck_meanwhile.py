@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.control_plane import ControlPlane, wait_for
-from tests.e2e.manifests import node, workload
+from tests.e2e.manifests import node, spread, workload
 from tests.e2e.stories import carried_out, carried_out_until, evictions, left_behind, lopsided, planned
 from tests.e2e.test_rebalance import free, pinned_moves
 from tests.e2e.unsteady import Way, unsteady
@@ -209,3 +209,22 @@ def test_the_node_of_a_replacement_is_lost_in_a_drain(live: ControlPlane, tmp_pa
     live.kubectl("taint", "node", "b1", f"{taint}-")
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr, _cordoned(live)) == (0, "", {"a1", "a2"})
+
+
+def test_a_node_with_pods_that_stay_is_deleted(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: all moves were made, and it said so, while pods that were to stay ran nowhere."""
+    web = workload(
+        "web", 2, spread("web"), annotations={"stand-in/linger": "4"}, terminationGracePeriodSeconds=10
+    )
+    live.create(node("a1"), node("a2"), web)
+    where = {item["metadata"]["name"]: item["spec"]["nodeName"] for item in live.at_rest(2)}
+    live.create(node("b1", zone="b"))
+    script = planned(live, tmp_path, "rebalance")
+    (stays,) = (name for name in where if f"move default {name} " not in script.read_text())
+    kept = where[stays]
+    ended = carried_out_until(
+        live, script, "waiting for 1 pod to end", lambda: live.kubectl("delete", "node", kept)
+    )
+    assert ended.returncode == 1
+    last = f"stopped: default/{stays} is on {kept}, which is not there any more; plan again: "
+    assert ended.stdout.splitlines()[-1].startswith(last)

@@ -11,13 +11,6 @@ is_cordoned() {
     printf '%s\n' "$CORDONED" | grep -qxF "$1"
 }
 
-# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD|TAINTS|BY WHICH SCRIPT
-read_cordons() {
-    line='{.metadata.name}|{.metadata.resourceVersion}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
-    line="$line|{range .spec.taints[*]}{.key}={.value}:{.effect} {end}|{.metadata.annotations.planner/by}"
-    k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}"
-}
-
 # New pods keep off some nodes: NAMESPACE POD NODE,NODE...; true when one of them was open until now.
 close_nodes() {
     fresh=''

@@ -194,6 +194,40 @@ on_lost_nodes() {
         }'
 }
 
+# Nodes: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD|TAINTS|BY WHICH SCRIPT; all, or those of a selector
+read_cordons() {
+    line='{.metadata.name}|{.metadata.resourceVersion}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
+    line="$line|{range .spec.taints[*]}{.key}={.value}:{.effect} {end}|{.metadata.annotations.planner/by}"
+    k get nodes "$@" -o "jsonpath={range .items[*]}$line{'\n'}{end}"
+}
+
+CLOSED_SINCE='cordoned, tainted, not ready or gone since the plan was made'
+
+# Which of some nodes may take pods: those that are there and ready, and that no other user has cordoned or tainted since
+# the plan was made, one a line: ROWS-OF-READ_CORDONS NODE,NODE...
+open_among() {
+    printf '%s\n' "$PLAN" "---" "$1" | awk -F'|' -v names="$2" '
+        # Whether a taint keeps pods off that the plan knows to be kept off by none, or a node is lost.
+        function is_tainted(node, taints,    found, i) {
+            split(taints, found, " ")
+            for (i in found) {
+                if (found[i] ~ /^node.kubernetes.io.(not-ready|unreachable)=/) return 1
+                if (found[i] ~ /^node.kubernetes.io.unschedulable=/ || found[i] !~ /:No/) continue
+                if (node in known && index(" " known[node] " ", " " found[i] " ") == 0) return 1
+            }
+            return 0
+        }
+        $1 == "---" { listed = 1; next }
+        !listed { if ($1 == "N") { known[$2] = $5; was_cordoned[$2] = $4 == "cordoned" } next }
+        { takes[$1] = !is_tainted($1, $5); cordoned[$1] = $3 == "true" && $4 == "" }
+        # What is to go to a single node that was cordoned tolerates that.
+        END {
+            n = split(names, all, ",")
+            for (i = 1; i <= n; i++)
+                if (takes[all[i]] && (!cordoned[all[i]] || (n == 1 && was_cordoned[all[i]]))) print all[i]
+        }'
+}
+
 # Evicts through the API, so that budgets hold: NAMESPACE POD UID [ONLY ASK].  False when not yet, or not any more.
 TOLD=''
 evict() {

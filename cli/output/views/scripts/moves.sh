@@ -229,6 +229,20 @@ stop_if_node_is_lost() {
     [ -z "$lost" ] || stop_not_as_planned "$(first_of "$lost" pod)"
 }
 
+# In the end: pods of the controllers of the plan that are bound to a node which is gone run nowhere, and no constraint
+# counts them.
+stop_if_stranded() {
+    names=$(patiently k get nodes -o 'jsonpath={.items[*].metadata.name}' 2>/dev/null) || stop "nodes cannot be read"
+    stranded=$(printf '%s\n' "$names" "---" "$PLAN" "$PODS" | awk -F'|' '
+        $1 == "---" { listed = 1; next }
+        !listed { n = split($0, all, " "); for (i = 1; i <= n; i++) there[all[i]] = 1; next }
+        $1 == "O" { planned[$2 " " $3] = 1 }
+        $1 == "P" && $5 != "" && $6 == "" && ($2 " " $8) in planned && !($5 in there) {
+            print $2 "/" $4 " is on " $5 ", which is not there any more"
+        }')
+    [ -z "$stranded" ] || stop_not_as_planned "$(first_of "$stranded" pod)"
+}
+
 # What the moves that are due wait for, one a line
 awaited() {
     printf '%s\n' "$STATE" | awk -F'|' '
@@ -357,27 +371,13 @@ check_target() {
         TROUBLE=$(one_line "$NODES") NODES=''
         return 1
     }
-    closed=$(printf '%s\n' "$SETS" "$PLAN" "---" "$NODES" | awk -F'|' -v to="$2" '
-        # Whether a taint keeps pods off that the plan knows to be kept off by none, or a node is lost.
-        function is_tainted(node, taints,    found, i) {
-            split(taints, found, " ")
-            for (i in found) {
-                if (found[i] ~ /^node.kubernetes.io.(not-ready|unreachable)=/) return 1
-                if (found[i] ~ /^node.kubernetes.io.unschedulable=/ || found[i] !~ /:No/) continue
-                if (node in known && index(" " known[node] " ", " " found[i] " ") == 0) return 1
-            }
-            return 0
-        }
-        $1 == "---" { listed = 1; next }
-        !listed { if ($1 == "N") known[$2] = $5; if ($1 == "S" && $2 == to) { set = 1; n = split($3, names, " ") } next }
-        { takes[$1] = ($3 != "true" || $4 != "") && !is_tainted($1, $5) }
-        END {
-            if (!set) n = split(to, names, ",")
-            for (i = 1; i <= n; i++) if (takes[names[i]]) exit
-            if (n) print names[1] (n > 1 ? " and " n - 1 " more" : "")
-        }')
-    [ -z "$closed" ] ||
-        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, cordoned, tainted, not ready or gone since the plan was made"
+    names=$(printf '%s\n' "$SETS" "$PLAN" | awk -F'|' -v to="$2" '
+        $1 == "S" && $2 == to { set = 1; gsub(" ", ",", $3); print $3 }
+        END { if (!set) print to }')
+    [ -z "$names" ] || [ -n "$(open_among "$NODES" "$names")" ] || {
+        closed=$(printf '%s\n' "$names" | awk -F, '{ print $1 (NF > 1 ? " and " NF - 1 " more" : "") }')
+        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, $CLOSED_SINCE"
+    }
 }
 
 # A replacement has its pin, and one that was made without it is made once more; or wrong nodes are
@@ -408,6 +408,7 @@ carry_out() {
             [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(not_as_planned)"
             if [ "$DONE" -eq "$MOVES" ]; then
                 await_gone "$(evicted_until "$WAVES")"
+                stop_if_stranded
                 return 0
             fi
             if [ "$DUE" -ne "$TOLD_WAVE" ]; then

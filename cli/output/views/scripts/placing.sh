@@ -82,6 +82,15 @@ give_up() {
     stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
 }
 
+# Before a step: its node may take pods, or what is done for it would be in vain: WHAT-IS-LEFT-UNDONE NODE
+check_open() {
+    found=$(patiently read_cordons --field-selector="metadata.name=$2" 2>&1) ||
+        stop "$1: node $2 cannot be read: $(one_line "$found")"
+    [ -z "$(open_among "$found" "$2")" ] || return 0
+    complain "$DONE of $STEPS steps are done"
+    stop "$1: no pod may come to $2 any more, $CLOSED_SINCE"
+}
+
 # Waits until a pod is on its node; any other node ends it: NAMESPACE POD NODE [THE SAME, IF IT MAY GO TO NO OTHER]
 await_pod() {
     begin_waiting
@@ -101,6 +110,7 @@ await_pod() {
 do_open() {
     look_patiently "$1" "$2"
     if [ -n "$GATES" ]; then
+        check_open "$1/$2 stays held" "$4"
         patch pod "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "the gates of $1/$2 could not be taken off"
     fi
     [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4" "$4"
@@ -110,6 +120,7 @@ do_open() {
 do_bind() {
     look_patiently "$1" "$2"
     if [ -z "$NOW_ON" ]; then
+        check_open "$1/$2 is not bound" "$4"
         printf '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"%s","namespace":"%s","uid":"%s"},"target":{"apiVersion":"v1","kind":"Node","name":"%s"}}' \
             "$2" "$1" "$3" "$4" |
             k_given create --raw "/api/v1/namespaces/$1/pods/$2/binding${DRY_RUN:+?dryRun=All}" -f - >/dev/null 2>&1 ||
@@ -121,6 +132,8 @@ do_bind() {
 # Evicts, with new pods of the controller held back until their step, and waits until the pod is gone:
 # NAMESPACE POD UID OWNER PATCH
 do_evict() {
+    look_patiently "$1" "$2"
+    if [ "$UID_NOW" = "$3" ] && [ -z "$ENDING" ]; then check_open "$1/$2 stays where it is" "$NOW_ON"; fi
     begin_waiting
     while :; do
         if look_at "$1" "$2"; then
@@ -189,6 +202,7 @@ do_replace() {
         if read_pods; then
             [ "$(new_on "$1" "$2" "$3")" -lt "$4" ] || return 0
             stop_if_none_comes "$1" "$2" "$3"
+            [ -n "$narrowed" ] || check_open "no new pod of $2 in $1 is led there" "$3"
             if [ -z "$narrowed" ] && pin "$1" "$2" "$(first_evicted "$1" "$2")" "$5"; then
                 k patch "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "$2 in $1 could not be pinned"
                 let_go_of_waiting "$1" "$2" 1
