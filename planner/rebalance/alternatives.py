@@ -25,9 +25,9 @@ from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialClus
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.evaluation import Distance, Evaluator, Found, FoundMoves, distance
+from planner.rebalance.search.evaluation import Distance, Evaluator, Found, FoundMoves, Values, distance
 from planner.rebalance.search.greedy import unpinned_moves
-from planner.rebalance.search.search import find_moves
+from planner.rebalance.search.search import find_certain_moves, find_moves
 from planner.waves.candidates import WaveRules
 from planner.waves.replay import first_failure
 from planner.waves.wave_planner import WavePlan, WavePlanner
@@ -98,21 +98,29 @@ class Alternatives:
         return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
 
     def _instead(self, found: FoundMoves, first: WavePlan) -> Iterator[Found]:
-        """Other moves to try: without the pods that could not be scheduled, then without their templates.
+        """Other moves to try one after the other; even the best of them may leave more than was found."""
+        better = find_certain_moves(self._evaluator, self._achieved(first), self._task.rules.pin_policy)
+        if better is not None:
+            yield better
+        template, pinnable = self._task.trial.template, self._task.rules.pin_policy.pinnable
+        left = [move for move in first.left if template(move.pod) not in pinnable]
+        if left and not self._planner.is_large(found.moves):
+            yield from self._without(left)
 
-        Even the best of them may leave more than was found.
-        """
-        task, pinnable = self._task, self._task.rules.pin_policy.pinnable
-        left = {move.pod for move in first.left if task.trial.template(move.pod) not in pinnable}
-        if self._planner.is_large(found.moves):
-            return
-        alike = {other for pod in left for other in task.movable.of(task.trial.template(pod)).tolist()}
-        for held in dict.fromkeys((frozenset(left), frozenset(alike))):
-            if not held or task.wave_meter.over():
+    def _without(self, left: Sequence[Move]) -> Iterator[Found]:
+        """Other moves without the pods that could not be scheduled, then without all of their templates."""
+        task, pods = self._task, {move.pod for move in left}
+        alike = {pod for move in left for pod in task.movable.of(task.trial.template(move.pod)).tolist()}
+        for held in (pods, alike) if alike > pods else (pods,):
+            if task.wave_meter.over():
                 return
-            others = task.without(held, _HELD).found()
-            if others.moves:
-                yield [*others.moves], others.values
+            found = task.without(held, _HELD).found()
+            if found.moves:
+                yield [*found.moves], found.values
+
+    def _achieved(self, plan: WavePlan) -> Values:
+        hard, soft = plan.excess
+        return {"hardExcess": hard, "softExcess": soft, "moves": len(plan.moves), "disruption": plan.weight}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from planner.landing.single_landings import SingleLandings
 from planner.moves.constraint_counts import excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -65,10 +66,11 @@ class _PartialPlacement:
 class Placements:
     """Judges placements, each given as bytes, on a trial cluster of its own."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        """Those of its cluster that plans may go through."""
+    def __init__(self, evaluator: Evaluator, landings: SingleLandings | None = None) -> None:
+        """Placements that plans may go through; with `landings` every move is certain to land on its node."""
         trial, movable = evaluator.trial, evaluator.movable
-        self._trial = TrialCluster(trial.problem, trial.part)
+        self._landings = landings
+        self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
         self._nodes = trial.problem.nodes.size
         self.kinds = [*_kinds(movable)]
         self._hard = self._trial.ledger.hard
@@ -122,8 +124,16 @@ class Placements:
         for target in partial.open_to:
             if target != source:
                 after = _with(gone, kind * self._nodes + target, 1)
-                if not _is_worse(self.judged(after).hard, before):
+                if not _is_worse(self.judged(after).hard, before) and self._lands(placement, place, target):
                     yield after
+
+    def _lands(self, placement: Placement, place: int, target: int) -> bool:
+        """Whether a replacement is certain to land on this node; always true without `landings`."""
+        if self._landings is None:
+            return True
+        self._take(placement[: len(self._now)])
+        move = Move(self._placed[place][-1], place % self._nodes, target)
+        return self._landings.of(move) is not None
 
     def moves(self, path: Iterable[Placement]) -> Iterator[Move]:
         """The moves of particular pods that lead from placement to placement, beginning at the start."""
