@@ -12,6 +12,8 @@ _OLD_LEFT_ALONE: ContextVar[bool] = ContextVar("old_left_alone", default=False)
 _SELDOM = 50_000
 #: All is looked through once there is twice as much as after the last time, and so many blocks of memory.
 _BLOCKS = 1_000_000
+#: Counting the blocks goes through all memory: only once so many objects have come since.
+_NEW_OBJECTS = 100_000
 
 
 class _Growth:
@@ -19,14 +21,22 @@ class _Growth:
 
     def __init__(self) -> None:
         self._kept = 0
+        self._new = 0
 
     def begin(self) -> None:
         """Remember the first time."""
         self._kept = self._kept or sys.getallocatedblocks()
 
+    def add(self, objects: int) -> None:
+        """So many have been made that the collector has not looked at."""
+        self._new += objects
+
     def collect_if_due(self) -> None:
         """Look through all, where it has grown enough."""
-        if self._kept and sys.getallocatedblocks() > 2 * self._kept + _BLOCKS:
+        if not self._kept or self._new < _NEW_OBJECTS:
+            return
+        self._new = 0
+        if sys.getallocatedblocks() > 2 * self._kept + _BLOCKS:
             gc.collect()
             self._kept = sys.getallocatedblocks()
 
@@ -49,6 +59,7 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if not _OLD_LEFT_ALONE.get():
+            _GROWTH.add(gc.get_count()[0])
             gc.freeze()
             gc.unfreeze()
         if was_enabled:

@@ -114,6 +114,24 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@page
+def test_anchors_are_headings(page: Path) -> None:
+    """A link into a page leads to one of its headings: when a section is renamed, every link to it is."""
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]*)\)", page.read_text())
+    lost = []
+    for path, anchor in links:
+        target = page.parent / path if path else page
+        headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+        if anchor not in map(slug, headings):
+            lost.append(f"{path}#{anchor}")
+    assert lost == []
+
+
 def test_schemas_are_current() -> None:
     """The shipped JSON Schemas and formats.md are those that tools/make_schema.py writes."""
     shipped = {path.name: path.read_text() for path in FOLDER.iterdir()}

@@ -95,7 +95,7 @@ class Run:
             command=as_utf8(" ".join(("planner", *self.words))),
             rows=tuple(rows),
             totals=_totals(rows),
-            notes=tuple(_notes_on_releases(variations(self.vary))),
+            notes=(*_notes_on_releases(variations(self.vary)), *self._note_on_ties()),
         )
         if self.own.report is not None:
             from cli.output.report.matrix import write_matrix
@@ -114,6 +114,15 @@ class Run:
             least = f"{workers.at_once} processes, the largest with {peak // _MIB:,} MiB"
             say(f"{least} of at most {workers.memory // _MIB:,}" if workers.memory else least)
 
+    def _note_on_ties(self) -> Iterator[str]:
+        """That no ties are drawn where nodes are lost or drained and pods are placed in one way alone."""
+        kinds = {one.what.partition("=")[0] for one in variations(self.vary)}
+        if self.words[0] in {"simulate", "explain"} and kinds & {"lose", "drain"}:
+            yield (
+                "in every scenario ties go to the smallest name, and with others a pod may find no node: "
+                "`planner check --survive KEY` and `planner drain` draw some"
+            )
+
     @contextmanager
     def _workers(self) -> Iterator[Workers]:
         if self.own.dask is not None:
@@ -126,9 +135,7 @@ class Run:
             return
         jobs = self.own.jobs or len(os.sched_getaffinity(0))
         memory = self.own.memory * _MIB if self.own.memory else _memory() // jobs
-        with closing(
-            ProcessWorkers(jobs, memory, ("cli.commands.asking", "cli.main", "cli.commands.steps", "planner"))
-        ) as processes:
+        with closing(ProcessWorkers(jobs, memory, ("cli.commands.prepared",))) as processes:
             yield processes
 
 

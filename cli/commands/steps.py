@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -18,7 +18,6 @@ from cli.input.again import again
 from cli.input.changes import changed
 from cli.input.source import load
 from cli.input.what_if import SERVER_DRY_RUN, Changes
-from cli.output.forms.pipelines import Places
 from cli.output.interrupt import stop_event
 from cli.output.outcome import Exit
 from cli.output.progress import search
@@ -27,6 +26,9 @@ from cli.output.report.publish import publish
 from models import Cluster
 from planner.documents.plan import Document
 from planner.proof.clock import Progress
+
+if TYPE_CHECKING:
+    from cli.output.forms.pipelines import Places
 
 _Document = TypeVar("_Document", bound=Document)
 #: The lines of a document's script, of the document, the cluster and the command that plans again.

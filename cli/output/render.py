@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cli.input.options import Output
-from cli.output.forms import markdown, pipelines, text
-from cli.output.forms.pipelines import Places
-from cli.output.junit_cases import cases_of
+from cli.output.forms import markdown, text
 from cli.output.outcome import say, say_notes, write_lines, writing
 from cli.output.page import Page
-from cli.output.views import (
-    capacity,
-    check_report,
-    comparison,
-    consolidation,
-    diff,
-    drain,
-    explanation,
-    fleet,
-    move_plan,
-    placement_plan,
-    rollout,
-    scale_down,
-    simulation,
-    survival,
-    trajectory,
-)
 from cli.output.yaml_text import yaml_text
-from planner.documents.capacity import Capacity
-from planner.documents.comparison import Comparison
-from planner.documents.consolidation import ConsolidationPlan
-from planner.documents.diff import Diff
-from planner.documents.drain import DrainPlan
-from planner.documents.explanation import Explanation, ExplanationList
-from planner.documents.fleet import FleetDocument
-from planner.documents.move_plan import MovePlan
-from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.documents.rollout import AppliedSimulation, Rollout, Trajectory
+from planner.documents.plan import Document
 from planner.documents.streams import json_lines, json_pieces
-from planner.documents.survival import Survival, SurvivalList
+
+if TYPE_CHECKING:
+    from cli.output.forms.pipelines import Places
 
 _SOURCES = {
     "asked": "as asked for",
@@ -69,6 +43,9 @@ def write_junit(document: Document, file: str | None) -> None:
     """What a document found as JUnit's XML, where a file for it was named."""
     if file is None:
         return
+    from cli.output.forms import pipelines
+    from cli.output.junit_cases import cases_of
+
     lines = [f"{line}\n" for line in pipelines.junit(cases_of(document), document.kind)]
     with writing("--junit", file):
         Path(file).write_text("".join(lines), encoding="utf-8")
@@ -92,12 +69,19 @@ def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
             yield from _names(document)
         case Output.MARKDOWN:
             yield from markdown.lines(view_of(document).sections(document, page))
-        case Output.GITHUB:
-            yield from pipelines.github(cases_of(document), document.notes, places)
-        case Output.GITLAB:
-            yield pipelines.gitlab(cases_of(document), places)
+        case Output.GITHUB | Output.GITLAB:
+            yield from _for_pipelines(document, page, places)
         case _:
             yield from _table(document, page)
+
+
+def _for_pipelines(document: Document, page: Page, places: Places) -> Iterator[str]:
+    from cli.output.forms import pipelines
+    from cli.output.junit_cases import cases_of
+
+    if page.output == Output.GITHUB:
+        return pipelines.github(cases_of(document), document.notes, places)
+    return iter([pipelines.gitlab(cases_of(document), places)])
 
 
 def _names(document: Document) -> Iterator[str]:
@@ -110,34 +94,27 @@ def _table(document: Document, page: Page) -> Iterator[str]:
 
 def view_of(document: Document) -> Any:
     """The module that knows how a person reads such a document: `sections` and `names`."""
-    return next(view for kind, view in _VIEWS.items() if isinstance(document, kind))
+    name = next(_VIEWS[kind.__name__] for kind in type(document).__mro__ if kind.__name__ in _VIEWS)
+    return import_module(f"cli.output.views.{name}")
 
 
-def document_of(found: dict[str, Any]) -> Document:
-    """A document of what `-o json` printed."""
-    if "rollouts" in found:
-        return AppliedSimulation.model_validate(found)
-    return next(kind for kind in _VIEWS if kind.model_fields["kind"].default == found["kind"]).model_validate(
-        found
-    )
-
-
-_VIEWS: Mapping[type[Document], ModuleType] = {
-    Capacity: capacity,
-    CheckReport: check_report,
-    Comparison: comparison,
-    ConsolidationPlan: consolidation,
-    Diff: diff,
-    DrainPlan: drain,
-    Explanation: explanation,
-    ExplanationList: explanation,
-    FleetDocument: fleet,
-    MovePlan: move_plan,
-    PlacementPlan: placement_plan,
-    Rollout: rollout,
-    ScaleDown: scale_down,
-    Simulation: simulation,
-    Survival: survival,
-    SurvivalList: survival,
-    Trajectory: trajectory,
+#: The module of a class of documents. It is imported when one is shown: a command shows one kind.
+_VIEWS: Mapping[str, str] = {
+    "Capacity": "capacity",
+    "CheckReport": "check_report",
+    "Comparison": "comparison",
+    "ConsolidationPlan": "consolidation",
+    "Diff": "diff",
+    "DrainPlan": "drain",
+    "Explanation": "explanation",
+    "ExplanationList": "explanation",
+    "FleetDocument": "fleet",
+    "MovePlan": "move_plan",
+    "PlacementPlan": "placement_plan",
+    "Rollout": "rollout",
+    "ScaleDown": "scale_down",
+    "Simulation": "simulation",
+    "Survival": "survival",
+    "SurvivalList": "survival",
+    "Trajectory": "trajectory",
 }

@@ -1,6 +1,7 @@
 """The KubeSchedulerConfiguration: profiles, plugins and their arguments."""
 
 import json
+from functools import cache
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
@@ -172,7 +173,16 @@ class KubeSchedulerProfile(KubeModel):
 
     def args(self, kind: type[Args]) -> Args:
         """The arguments of this class, with the defaults where the profile has none."""
-        return next((item.args for item in self.plugin_config if isinstance(item.args, kind)), kind())
+        for item in self.plugin_config:
+            if isinstance(item.args, kind):
+                return item.args
+        found: Args = _defaults(kind)
+        return found
+
+
+@cache
+def _defaults(kind: type[Args]) -> Args:
+    return kind()
 
 
 class Extender(KubeModel):

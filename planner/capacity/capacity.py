@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from models import Cluster
 from models.controllers.owners import ByController
@@ -11,6 +11,7 @@ from models.errors import InputError
 from models.snapshot import Snapshot
 from planner.capacity.autoscalers import at_maximum
 from planner.capacity.best import BestAnswer, with_best
+from planner.capacity.drawn import fewest_of_draws
 from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
 from planner.capacity.sets import count_sets, of_other_schedulers
@@ -19,6 +20,8 @@ from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity
 from planner.documents.plan import Cut
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
+from planner.proof.effort import STANDARD
+from planner.scheduler.other_ties import NOT_DRAWN, TOLD
 from planner.scheduler.remarks import remarks
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
@@ -51,9 +54,14 @@ def capacity(  # noqa: PLR0913 - the options of the command
     if survive is None:
         counted = _with_answers(several, walked(problem, several, stop_event))
         answers = [BestAnswer(cluster, asked, found) for asked, found in counted]
+        left = {"": cluster}
     else:
-        answers = _surviving(cluster, several, survive, stop_event)
-    rows = [_row(answer) for answer in answers]
+        domains = cluster.domains(survive, f"--survive {survive}")
+        left = {domain: remove_nodes(cluster, f"{survive}={domain}") for domain in domains}
+        answers = _surviving(left, several, stop_event)
+    told = [answer.asked for answer in answers if answer.found.more]
+    drawn = fewest_of_draws(problem, told, [*left.values()], STANDARD.draws, stop_event)
+    rows = [_row(answer, drawn) for answer in answers]
     sought = "room for the other workloads" if len(answers) < len(several) else None
     if best:
         rows, unfinished = with_best(answers, rows, time_limit, stop_event)
@@ -61,10 +69,11 @@ def capacity(  # noqa: PLR0913 - the options of the command
     copies = None if sets is None else _sets(cluster, sets, survive, stop_event)
     if copies is not None and not copies.exact and is_stop_requested(stop_event):
         sought = sought or "room for more copies"
+    together = _autoscalers(cluster, survive) if autoscalers else ()
     document = Capacity(
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
-        autoscalers=_autoscalers(cluster, survive) if autoscalers else (),
+        autoscalers=together,
         sets=copies,
         kubernetes=problem.kubernetes.document,
         notes=tuple(
@@ -76,6 +85,8 @@ def capacity(  # noqa: PLR0913 - the options of the command
                     *left_out(cluster),
                     *(() if sets is None else of_other_schedulers(cluster, sets)),
                     *(ineffective(cluster) if autoscalers else ()),
+                    *((NOT_DRAWN,) if told and not drawn else ()),
+                    *_counted_one_way(copies, together),
                 )
             )
         ),
@@ -83,18 +94,28 @@ def capacity(  # noqa: PLR0913 - the options of the command
     return document.cut_while(None if sought is None else Cut(sought, is_stop_requested(stop_event)))
 
 
+def _counted_one_way(sets: SetCapacity | None, autoscalers: Sequence[AutoscalerCapacity]) -> Iterator[str]:
+    """That what fits was not counted with other ties."""
+    fits = ["copies"] if sets is not None and sets.more else []
+    fits += ["autoscalers"] if any(not row.pending for row in autoscalers) else []
+    if fits:
+        yield f"{' and '.join(fits)}: no other ties were drawn, with which fewer may fit; {TOLD}"
+
+
 def _with_answers(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:
     """The workloads that were counted before the time was over, each with what was found."""
     return [(asked, found[asked.name]) for asked in several if asked.name in found]
 
 
-def _row(answer: BestAnswer) -> WorkloadCapacity:
+def _row(answer: BestAnswer, drawn: Mapping[str, int]) -> WorkloadCapacity:
     asked, found = answer.asked, answer.found
+    fewest = drawn.get(asked.name, found.more)
     return WorkloadCapacity(
         namespace=asked.workload.namespace,
         workload=f"{asked.workload.kind}/{asked.workload.name}",
         replicas=asked.replicas,
         more=found.more,
+        fewest=fewest if fewest < found.more else None,
         message=found.message,
         limited_by=found.limited_by,
         lost=answer.lost,
@@ -147,16 +168,14 @@ def _autoscalers(cluster: Cluster, key: str | None) -> tuple[AutoscalerCapacity,
 
 
 def _surviving(
-    cluster: Cluster, several: Sequence[Asked], key: str, stop_event: threading.Event | None
+    clusters: Mapping[str, Cluster], several: Sequence[Asked], stop_event: threading.Event | None
 ) -> list[BestAnswer]:
-    """The least over all domains of the key, and which domain it is; only what was counted for all."""
-    domains = cluster.domains(key, f"--survive {key}")
+    """The least over all domains that may be lost, and which it is; only what was counted for all."""
     answers: dict[str, list[BestAnswer]] = {asked.name: [] for asked in several}
-    for domain in domains:
-        left = remove_nodes(cluster, f"{key}={domain}")
+    for domain, left in clusters.items():
         there = {asked.name: asked for asked in scalable(left)}
         rest = [there[asked.name] for asked in several]
         for asked, found in _with_answers(rest, walked(Problem(left), rest, stop_event)):
             answers[asked.name].append(BestAnswer(left, asked, found, domain))
-    counted = [found for found in answers.values() if len(found) == len(domains)]
+    counted = [found for found in answers.values() if len(found) == len(clusters)]
     return [min(found, key=lambda answer: answer.found.more) for found in counted]

@@ -41,23 +41,29 @@ class _ToCount(NamedTuple):
 
 
 def walked(
-    problem: Problem, several: Sequence[Asked], stop_event: threading.Event | None = None
+    problem: Problem,
+    several: Sequence[Asked],
+    stop_event: threading.Event | None = None,
+    seed: int | None = None,
 ) -> dict[str, Found]:
-    """Every workload for itself, by name; after a stop only those that were counted."""
+    """Every workload for itself, by name; after a stop only those that were counted.
+
+    With a seed nodes are sampled and ties drawn, else they go to the smallest name.
+    """
     cluster = problem.cluster
     plain = [asked for asked in several if is_plain(cluster, asked)]
-    found = _over_one_state(problem, plain, stop_event) if plain else {}
+    found = _over_one_state(problem, plain, stop_event, seed) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
             by_number = _by_halves if is_shared_out(asked) else _by_simulation
-            simulated = by_number(cluster, asked, stop_event)
+            simulated = by_number(cluster, asked, stop_event, seed)
             if simulated is not None:
                 found[asked.name] = simulated
     return found
 
 
 def _over_one_state(
-    now: Problem, several: Sequence[Asked], stop_event: threading.Event | None
+    now: Problem, several: Sequence[Asked], stop_event: threading.Event | None, seed: int | None
 ) -> dict[str, Found]:
     """The same state for all of them; what one workload's replicas did to it is undone."""
     more, pods = grown(now.cluster, several)
@@ -72,7 +78,8 @@ def _over_one_state(
             needed[extra] = _needed(before, extra)
             counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])])
             first += needed[extra]
-    return _counted(Scheduler(problem.with_copies(needed)), before.queue, counting, stop_event)
+    scheduler = Scheduler(problem.with_copies(needed), seed=seed)
+    return _counted(scheduler, before.queue, counting, stop_event)
 
 
 def _counted(
@@ -138,7 +145,9 @@ def _needed(scheduler: Scheduler, pod: int) -> int:
     return most if order_matters(scheduler.plan_of(pod)) else min(most, REPLICAS_ONE_BY_ONE)
 
 
-def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event | None) -> Found | None:
+def _by_simulation(
+    cluster: Cluster, asked: Asked, stop_event: threading.Event | None, seed: int | None
+) -> Found | None:
     """Where replicas bring something of their own, a quota counts them, or room is made: more each time."""
     fits = 0
     # A StatefulSet makes no pod where one has its name: the plans that are asked for more then count too few.
@@ -147,7 +156,7 @@ def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event |
         if is_stop_requested(stop_event):
             break
         scaled = scale(cluster, asked.name, asked.replicas + more)
-        found, is_enough = _first_left(scaled, {pod.key for pod in cluster.pods}, asked, more)
+        found, is_enough = _first_left(scaled, {pod.key for pod in cluster.pods}, asked, more, seed)
         if not is_enough or asked.replicas + more >= MOST_NEW_PODS:
             # Of fewer replicas it is known already that none is left.
             number = found.more if is_enough else max(fits, min(found.more, more - 1))
@@ -156,7 +165,9 @@ def _by_simulation(cluster: Cluster, asked: Asked, stop_event: threading.Event |
     return None
 
 
-def _by_halves(cluster: Cluster, asked: Asked, stop_event: threading.Event | None) -> Found | None:
+def _by_halves(
+    cluster: Cluster, asked: Asked, stop_event: threading.Event | None, seed: int | None
+) -> Found | None:
     """Where it depends on their number which replicas come: it is doubled, then halved, a simulation each.
 
     So many are placed, and of one more one is not; what no order of binds can beat is not known.
@@ -168,7 +179,8 @@ def _by_halves(cluster: Cluster, asked: Asked, stop_event: threading.Event | Non
         if is_stop_requested(stop_event):
             return None
         more = (fits + too_many) // 2 if too_many <= last else min(max(1, 2 * fits), last)
-        tried, is_enough = _first_left(scale(cluster, asked.name, asked.replicas + more), known, asked, more)
+        scaled = scale(cluster, asked.name, asked.replicas + more)
+        tried, is_enough = _first_left(scaled, known, asked, more, seed)
         if is_enough:
             fits = more
         else:
@@ -195,10 +207,12 @@ def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
     yield most
 
 
-def _first_left(scaled: Cluster, known: Iterable[str], asked: Asked, more: int) -> tuple[Found, bool]:
+def _first_left(
+    scaled: Cluster, known: Iterable[str], asked: Asked, more: int, seed: int | None
+) -> tuple[Found, bool]:
     """How many more replicas there may be before a new pod is not placed, and whether all are placed."""
     old, problem = {*known}, Problem(scaled)
-    scheduler = Scheduler(problem)
+    scheduler = Scheduler(problem, seed=seed)
     scheduler.restore_nominations(scheduler.queue)
     decided: dict[str, str | None] = {}
     placed = 0

@@ -100,6 +100,29 @@ def room_bound(task: SearchTask) -> int:
     )
 
 
+def reserve_bound(task: SearchTask) -> int:
+    """What nodes cost at least that leave free what has to be, be it when a domain is lost.
+
+    Asked is what is to be free of each resource in each case, and of each resource in all cases together: if
+    any of three zones may be lost, a node of one of them brings its room in two cases.
+    """
+    reserve, removable = task.limits.reserve, task.removable
+    if reserve is None:
+        return 0
+    brings, prices = reserve.brings[:, removable.mask], removable.prices[removable.mask]
+    cases = [(row, spare) for row, spare in zip(brings, reserve.spare.tolist(), strict=True)]
+    resources = len(task.trial.problem.resources)
+    if brings.size <= effort.RESERVES_TOGETHER:
+        exact = brings.astype(object)
+        cases += [
+            (exact[number::resources].sum(axis=0), sum(reserve.spare[number::resources].tolist()))
+            for number in range(resources)
+        ]
+    least = max(_least_price(row, prices, int(sum(row.tolist())) - spare) for row, spare in cases)
+    # Where too little is free from the beginning nothing goes, and no plan costs more than that.
+    return min(removable.fixed_cost + least, removable.cost(task.before.removed))
+
+
 def _least_price(room: Ints, prices: Ints, need: int) -> int:
     """The price of so much room, a part of a node at a part of its price; costs are whole, so rounded up."""
     # As floats shares could be equal that are not, and the order not that of the least price.

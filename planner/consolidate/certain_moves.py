@@ -2,7 +2,8 @@
 
 Where a replacement may not be pinned, it lands where the filters or the scores of kube-scheduler leave it no
 other node.  So the state after every move is known.  First pods go where they are planned to; of the nodes
-that are not empty then, each goes with all of its pods, or none of them moves.
+that are not empty then, each goes with all of its pods, or none of them moves: without that six clusters of 8
+and 10 nodes whose spread constraints honour taints, so that nothing is cordoned, cost 22.98, not 17.36.
 """
 
 from __future__ import annotations

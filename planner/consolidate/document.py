@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -15,6 +15,7 @@ from planner.consolidate.setting import Setting
 from planner.documents.consolidation import (
     AddedNode,
     ConsolidationPlan,
+    FailingDraws,
     FrontierPoint,
     KeptNode,
     LostDomain,
@@ -40,6 +41,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     frontier: Sequence[FrontierPoint],
     max_moves: int | None,
     survive: str | None,
+    failing_draws: Mapping[str, int] | None,
     notes: Sequence[str],
 ) -> ConsolidationPlan:
     """The plan; no plan costs less than `least_cost`, nor makes fewer than `least_moves` at that cost."""
@@ -67,6 +69,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         price_unit=float(prices.unit),
         max_moves=max_moves,
         survive=survive,
+        failing_draws=_failing_draws(failing_draws),
         cost=NodeCost(
             before=prices.cost(removable.cost(setting.added)),
             after=prices.cost(measured[0].value),
@@ -93,6 +96,13 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *notes,
         ),
     )
+
+
+def _failing_draws(draws: Mapping[str, int] | None) -> tuple[FailingDraws, ...] | None:
+    """A row for every domain with such draws."""
+    if draws is None:
+        return None
+    return tuple(FailingDraws(domain=domain, draws=number) for domain, number in draws.items() if number)
 
 
 def _made_again(emptied: Emptied, survive: str | None) -> Iterator[int]:

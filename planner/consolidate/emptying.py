@@ -67,6 +67,17 @@ class Emptied:
         return sum(landing.kind in RESTRICTED for wave in self.waves for landing in wave)
 
     @property
+    def places(self) -> Mapping[str, str]:
+        """By pod that moves the node where it is planned to land."""
+        problem = self.trial.problem
+        landings = [landing for wave in self.waves for landing in wave]
+        return {problem.pods[one.move.pod].key: problem.nodes.names[one.move.target] for one in landings}
+
+    def end(self, cluster: Cluster) -> Cluster:
+        """The cluster when the nodes that go are deleted."""
+        return in_the_end(cluster, self.places, frozenset(self.trial.problem.nodes.names_of(self.removed)))
+
+    @property
     def is_open(self) -> bool:
         """Whether some replacement may land on several nodes."""
         return any(int(landing.nodes.sum()) > 1 for wave in self.waves for landing in wave)
@@ -246,15 +257,9 @@ class Emptying:
         """Why the cluster is worse than before when the nodes are empty, or deleted; empty if it is not."""
         if self.reserve is not None and self.reserve.lacks(found.removed):
             return UNRESERVED
-        names = self._problem.nodes.names
-        places = {
-            self._problem.pods[landing.move.pod].key: names[landing.move.target]
-            for wave in found.waves
-            for landing in wave
-        }
-        if self._has_more(found.trial.problem, places):
+        if self._has_more(found.trial.problem, found.places):
             return WORSE
-        end = in_the_end(self._problem.cluster, places, self._names(found.removed))
+        end = found.end(self._problem.cluster)
         if self._has_more(Problem(end, self._problem), {}):
             return WORSE
         return UNSURVIVED if self.losses is not None and self.losses.is_worse(end) else ""

@@ -20,11 +20,14 @@ from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
 from planner.constraints.family import PLENTY
 from planner.eviction.jobs import LOST, JobDisruptions
+from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
+from planner.proof.effort import DrawEffort
+from planner.scheduler import other_ties
 from planner.scheduler.profile import profiles_of
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
@@ -78,6 +81,23 @@ class DomainLosses:
         found = _losses(before)
         return any(loss.is_worse(self.of_domain.get(domain, _NONE)) for domain, loss in found.items())
 
+    def failing_draws(self, cluster: Cluster, effort: DrawEffort) -> Mapping[str, int] | None:
+        """By domain that this cluster has in how many draws of ties more pods than now find no node.
+
+        None where it is too large for that.
+        """
+        before = BeforeLoss(cluster, self.key)
+        seeds = other_ties.seeds(before.problem, effort)
+        if not seeds:
+            return None
+        return {
+            domain: sum(
+                _loss(before, drawn).is_worse(self.of_domain.get(domain, _NONE))
+                for drawn in before.drawn(domain, seeds)
+            )
+            for domain in before.domains
+        }
+
     def notes(self) -> Iterator[str]:
         """The domains whose loss leaves pods without a node already."""
         for domain, loss in self.of_domain.items():
@@ -90,16 +110,16 @@ class DomainLosses:
     ) -> Reserve | None:
         """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
 
-        None is what every plan keeps to, where no pod is without a node now; else those that preemption may
-        evict have room, too, and pods need none that find no node now.
+        None is what every plan keeps to: as many pods as now may be without a node, the largest ones.  Else
+        those that preemption may evict have room, too, and pods need none that find no node now.
         Machines that are not added yet are none that have to stay.
         """
         problem = trial.problem
         column = problem.nodes.column(self.key)
         counted = [
             domain
-            for domain, loss in self.of_domain.items()
-            if self.all_come_again and (thousandths is not None or not (loss.pods or self.evicted))
+            for domain in self.of_domain
+            if self.all_come_again and (thousandths is not None or not self.evicted)
         ]
         if not counted:
             return None
@@ -112,9 +132,15 @@ class DomainLosses:
         keep_room = pods.going if thousandths is not None else _not_outranked(problem, pods.going)
         going, stays = state.load_of(keep_room), state.load_of(pods.staying)
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
+        placed = problem.template_of[np.concatenate((pods.made_again, pods.staying))]
+        largest = np.sort(trial.room_needed[placed], axis=0)[::-1]
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
         needs = [
-            1000 * ((again + np.where(inside, 0, stays)).sum(axis=1) - self._without_node(problem, domain))
+            1000
+            * (
+                (again + np.where(inside, 0, stays)).sum(axis=1)
+                - self._without_node(problem, domain, largest if thousandths is None else None)
+            )
             for domain, inside in zip(counted, lost, strict=True)
         ]
         spare = [
@@ -123,8 +149,13 @@ class DomainLosses:
         ]
         return Reserve(np.concatenate(spare), np.concatenate(rows))
 
-    def _without_node(self, problem: Problem, domain: str) -> Ints:
-        """What the pods request that find no node now when a domain is lost."""
+    def _without_node(self, problem: Problem, domain: str, largest: Ints | None) -> Ints:
+        """What the pods request that find no node when a domain is lost.
+
+        Those of now, or, with what pods request, the largest first, as many as may be without one.
+        """
+        if largest is not None:
+            return np.asarray(largest[: self.of_domain[domain].pods].sum(axis=0))
         requests = dict(self.of_domain[domain].requests)
         return np.array([requests.get(name, 0) for name in problem.resources], np.int64)
 
@@ -139,17 +170,17 @@ _NONE = PodsWithoutNode(0, 0)
 
 def _losses(before: BeforeLoss) -> dict[str, PodsWithoutNode]:
     """What the loss of every domain leaves without a node; pods that wait already are not counted."""
-    found = {}
-    for domain in before.domains:
-        after = before.without(domain)
-        left = before.left(after)
-        requests = Counter[str]()
-        for pods in after.problem.by_template(left).values():
-            amounts = after.problem.template(pods[0]).amounts
-            for name, amount in zip(after.problem.resources, amounts, strict=True):
-                requests[name] += amount * len(pods)
-        found[domain] = PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
-    return found
+    return {domain: _loss(before, before.without(domain)) for domain in before.domains}
+
+
+def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
+    """What is without a node after a loss."""
+    left, requests = before.left(after), Counter[str]()
+    for pods in after.problem.by_template(left).values():
+        amounts = after.problem.template(pods[0]).amounts
+        for name, amount in zip(after.problem.resources, amounts, strict=True):
+            requests[name] += amount * len(pods)
+    return PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
 
 
 def _all_come_again(problem: Problem, movable: Movable) -> bool:

@@ -32,8 +32,10 @@ from planner.problem.nodes import Codes, refuse_no_nodes
 from planner.problem.problem import Problem
 from planner.proof import consolidation_effort as effort
 from planner.proof.clock import Clock
-from planner.proof.effort import WORK_PER_SECOND
+from planner.proof.effort import STANDARD, WORK_PER_SECOND
 from planner.proof.meter import Meter
+from planner.scheduler import other_ties
+from planner.scheduler.other_ties import NOT_DRAWN
 
 
 def consolidate(  # noqa: PLR0913 - the options of the command
@@ -137,6 +139,7 @@ class _Consolidation:
             # With fewer moves allowed a search may come by a plan that the first one has missed.
             best = min(plans, key=lambda one: one.key)
             frontier = [*_frontier(plans)]
+        drawn = self._failing_draws(best)
         return document(
             best.setting,
             best.emptied,
@@ -145,8 +148,22 @@ class _Consolidation:
             frontier=frontier,
             max_moves=self._limits.max_moves,
             survive=self._limits.survive,
-            notes=(*self._notes(), *self._with_pins(layout, best)),
+            failing_draws=drawn,
+            notes=(*self._notes(), *self._about_draws(best, drawn), *self._with_pins(layout, best)),
         ).cut_while(self._meter.cut or self._wave_meter.cut)
+
+    def _failing_draws(self, best: CarriedOut) -> Mapping[str, int] | None:
+        """Of the loss of domains when nodes are gone; None where none go, or the cluster is large."""
+        if self._losses is None or not best.emptied.removed.any():
+            return None
+        self._wave_meter.look_for("ties with which more pods would find no node")
+        return self._losses.failing_draws(best.emptied.end(best.setting.problem.cluster), STANDARD.draws)
+
+    def _about_draws(self, best: CarriedOut, drawn: Mapping[str, int] | None) -> Iterator[str]:
+        """At most one note: what other ties do, or that it was not tried."""
+        if drawn is None and self._losses is not None and best.emptied.removed.any():
+            yield NOT_DRAWN
+        yield from other_ties.losses(drawn or {}, "more pods than now find no node", STANDARD.draws)
 
     def _least_cost(self, layout: FoundLayout) -> Decimal:
         """What no plan costs less than: what the search knows, or what is known of any cluster."""

@@ -69,6 +69,15 @@ class LostDomain(DocumentPart):
     """The domain."""
 
 
+class FailingDraws(DocumentPart):
+    """A domain of which the loss leaves more pods without a node than now, as ties go."""
+
+    domain: str
+    """The domain that is lost."""
+    draws: int
+    """In how many of eight draws of ties and of which pod comes first."""
+
+
 class FrontierPoint(DocumentPart):
     """A plan with fewer moves: how many nodes go, and what those that are kept cost."""
 
@@ -94,6 +103,9 @@ class ConsolidationPlan(SearchDocument):
     """The moves that --max-moves, or a Descheduler policy, allows; null without a limit."""
     survive: str | None = None
     """The topology key of which any one domain may be lost; null without --survive."""
+    failing_draws: tuple[FailingDraws, ...] | None = None
+    """With --survive, where nodes go: the domains whose loss leaves more pods than now without a node with
+    other ties. Null where none were drawn, as on large clusters."""
     cost: NodeCost
     """What all nodes cost."""
     removed: tuple[RemovedNode, ...]

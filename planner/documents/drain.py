@@ -113,6 +113,10 @@ class DrainPlan(Document):
     """The same after the drain."""
     new_pending: int = 0
     """Pods that wait after the drain and did not before: replacements, and pods that were preempted."""
+    failing_draws: int | None = None
+    """In how many of eight draws of ties, and of which pod of a node goes first, a node is not emptied, a pod
+    pending that was not before, or a constraint worse. Null where none are drawn: where that is so as ties go
+    here, or many pods go on a large cluster."""
     worse: tuple[WorseConstraint, ...] = ()
     """DoNotSchedule constraints that are more broken than before, whatever else has got better."""
     jobs: tuple[DrainedJob, ...] = ()

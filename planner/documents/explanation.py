@@ -62,7 +62,7 @@ class FixChange(DocumentPart):
     """One change: to which object, how kubectl makes it, and the fragment of the manifest."""
 
     action: str
-    """What is done; [semantics.md](semantics.md#what-explain-tries) lists all."""
+    """What is done; [promises.md](promises.md#what-explain-tries) lists all."""
     target: str
     """The object, `Kind/name`."""
     namespace: str = ""

@@ -100,7 +100,7 @@ class MovePlan(SearchDocument):
     """As the cluster stands."""
     after: Balance
     """After all moves; which of it holds wherever replacements land is in
-    [semantics.md](semantics.md#what-rebalance-promises)."""
+    [promises.md](promises.md#what-rebalance-promises)."""
     spread: tuple[SpreadChange, ...] = ()
     """The constraints whose domains change."""
     stays: dict[str, int] = Field(default_factory=dict)

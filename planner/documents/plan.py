@@ -320,7 +320,7 @@ class PlacementPlan(SearchDocument):
     ([proof.md](proof.md#what-a-proof-takes-for-granted)); else `Feasible`."""
     objective: tuple[Objective, ...]
     """The stages, the most important first: `podsPlaced/PRIORITY` for each priority in the batch, then the
-    softer stages of [semantics.md](semantics.md#what-solve-guarantees). With --allow-moves running pods
+    softer stages of [promises.md](promises.md#what-solve-guarantees). With --allow-moves running pods
     that may be evicted count as placed, and the only other stage is `moves`, the evictions."""
     steps: tuple[PlanStep, ...]
     """What to do, in the order in which a cluster accepts it."""

@@ -67,9 +67,9 @@ class DomainLoss(DocumentPart):
     wait then."""
     ok: bool
     """Whether every workload survives."""
-    failing_draws: int = 0
-    """Where every workload survives, in how many of eight draws of ties and of which pod comes first some pod
-    finds no node; nothing is drawn on large clusters."""
+    failing_draws: int | None = None
+    """In how many of eight draws of ties and of which pod comes first some pod finds no node. Null where none
+    are drawn: where not every workload survives, nothing is lost, or the cluster is large."""
 
 
 class Survival(Document):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from random import Random
 
 from models import Cluster
 from models.controllers.jobs import replaces_ended_only
@@ -64,13 +62,10 @@ class BeforeLoss:
         """The cluster at rest once the nodes of a domain are removed."""
         return self._at_rest(remove_nodes(self._failed_without(domain), f"{self._key}={domain}"))
 
-    def drawn(self, domain: str, seed: int) -> AtRest:
-        """The same with ties drawn, and the pods that controllers make again in any order."""
-        left, chance = remove_nodes(self._failed_without(domain), f"{self._key}={domain}"), Random(seed)
-        made = [pod for pod in left.pods if not (pod.node_name or self.waited(pod))]
-        chance.shuffle(made)
-        there = [pod for pod in left.pods if pod.node_name or self.waited(pod)]
-        return self._at_rest(replace(left, pods=(*there, *made)), seed)
+    def drawn(self, domain: str, seeds: Iterable[int]) -> Iterator[AtRest]:
+        """The same with ties drawn, and the pods that controllers make again in any order, for each seed."""
+        first = self.without(domain)
+        return (AtRest.drawn(first, seed, lambda pod: not self.waited(pod)) for seed in seeds)
 
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""
@@ -105,8 +100,8 @@ class BeforeLoss:
     def _failed_without(self, domain: str) -> Cluster:
         return fail_jobs(self.running, self.jobs, self._failing(domain))
 
-    def _at_rest(self, cluster: Cluster, seed: int | None = None) -> AtRest:
-        return AtRest(cluster, True, self._effort, self.problem, seed)
+    def _at_rest(self, cluster: Cluster) -> AtRest:
+        return AtRest(cluster, True, self._effort, self.problem)
 
     def left(self, after: AtRest) -> list[int]:
         """The pods that find no node then, and did not wait for one before."""

@@ -42,14 +42,15 @@ class TrialState:
         nodes: Iterable[Node] | None,
         more: Sequence[Pod],
         variants: Mapping[str, Pod] | None = None,
+        alike: int = 1,
     ) -> None:
-        """With `more` pods that have a node, and variants of a pending one, by what tells them apart."""
+        """With `more` pods, the first `alike`, and variants of a pending one, by what tells them apart."""
         base, variants = static.problem, variants or {}
         first = len(base.pods) + len(more)
         self.variants = {name: number for number, name in enumerate(variants, start=first)}
         """The numbers of the variants among the pods."""
         start, claiming = static.start
-        problem = base.varied(start.problem.node_of, nodes, (*more, *variants.values()))
+        problem = base.varied(start.problem.node_of, nodes, (*more, *variants.values()), alike)
         self.scheduler = Scheduler(problem, preemption=static.preemption, before=start)
         state = self.scheduler.state
         for pod, node in claiming:

@@ -120,7 +120,8 @@ class Trials:
         alike = [problem.pods[pod] for pod in pods]
         more = [pod.model_copy(update={"spec": self._made_with(pod.spec, candidate)}) for pod in alike]
         nodes = changed_nodes(problem.nodes.nodes, candidate)
-        scheduler = TrialState(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
+        further = [*more, *self._coming(candidate)]
+        scheduler = TrialState(self._static, nodes, further, alike=len(more)).scheduler
         variant_of = {pod: number for number, pod in enumerate(pods, start=len(problem.pods))}
         scheduler.restore_nominations(variant_of.get(pod, pod) for pod in self._static.promised)
         gone = _gone(candidate)

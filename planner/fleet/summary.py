@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
 Found = dict[str, Any]
+#: What is well only as ties go has a number of these.
+FAILING_DRAWS = "failingDraws"
 #: None where there is nothing to count.
 Figure = int | float | str | None
 AnswerFigures = Mapping[str, Figure]
@@ -73,8 +75,20 @@ def _lost_pending(document: Found) -> int:
 
 
 def _least_more(document: Found) -> int | None:
-    """None where no workload was counted: 0 would say that one has no room."""
-    return min((row["more"] for row in document["workloads"]), default=None)
+    """None where no workload was counted: 0 would say that one has no room; with other ties, where less."""
+    rows = document["workloads"]
+    return min((row["more"] if row["fewest"] is None else row["fewest"] for row in rows), default=None)
+
+
+def _failing_draws(rows: Iterable[Found]) -> int | None:
+    """In how many draws of ties what is well is not, of all rows; None where none were drawn."""
+    drawn = [number for row in rows if (number := row["failingDraws"]) is not None]
+    return sum(drawn) if drawn else None
+
+
+def _draws_of_removal(document: Found) -> int | None:
+    drawn = document["failingDraws"]
+    return None if drawn is None else sum(row["draws"] for row in drawn)
 
 
 def _autoscalers_pending(document: Found) -> int | None:
@@ -98,6 +112,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
         "failures": lambda found: int(found["failures"]),
         "workloads": _at_risk,
         "pending": _lost_pending,
+        FAILING_DRAWS: lambda found: _failing_draws(found["domains"]),
     },
     "Simulation": _SIMULATED,
     "PlacementPlan": {
@@ -117,6 +132,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
         "blocked": _length("blocked"),
         "pending": _pods("pending"),
         "hardExcess": _balance("hardExcess"),
+        FAILING_DRAWS: lambda found: _failing_draws([found]),
         "evictions": _evictions,
         "waves": _waves,
     },
@@ -152,6 +168,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
         "cost": lambda found: float(found["cost"]["after"]),
         "saved": lambda found: round(found["cost"]["before"] - found["cost"]["after"], 6),
         "removed": _length("removed"),
+        FAILING_DRAWS: _draws_of_removal,
         "moves": _length("steps"),
     },
 }

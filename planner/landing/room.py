@@ -122,6 +122,7 @@ class WaveRoom:
         """Whether a pod finds room for certain, wherever uncertain replacements and those of its wave are.
 
         Each of the `nodes` rejects the pod once `headroom` of the `coupled_moves` have landed there.
+        Without this a recorded cluster with a full zone has 14 pins in 19 waves, not 3 in 12.
         """
         if not need.room_alone:
             return False

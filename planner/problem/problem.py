@@ -110,12 +110,12 @@ class Problem:
             refuse_what_is_too_large(self.resources, self.nodes, self.allocatable, pods)
 
     def varied(
-        self, node_of: Codes, nodes: Iterable[Node] | None = None, more: Sequence[Pod] = ()
+        self, node_of: Codes, nodes: Iterable[Node] | None = None, more: Sequence[Pod] = (), alike: int = 1
     ) -> Problem:
-        """The same pods in other places, perhaps among other nodes, and a few pods more.
+        """The same pods in other places, perhaps among other nodes, and a few pods more, the first `alike`.
 
-        The nodes of before are all among the new ones. Nothing is grouped again: every further pod is a
-        template of its own, so this takes milliseconds where compiling takes seconds.
+        The nodes of before are all among the new ones. Nothing is grouped again: every other further pod is
+        a template of its own, so this takes milliseconds where compiling takes seconds.
         """
         labels = self.labels if more else None
         varied = copy.copy(self)
@@ -129,7 +129,7 @@ class Problem:
         else:
             varied.node_of = node_of
         if more:
-            varied._add(more)
+            varied._add(more, alike - 1)
             varied._forget_templates()
             varied.labels = LabelIndex(varied.templates, labels)
         return varied
@@ -140,18 +140,18 @@ class Problem:
             self, Problem.labels, Problem.namespace_labels, Problem.pods_per_template, Problem._by_template
         )
 
-    def _add(self, more: Sequence[Pod]) -> None:
-        """Append pods, each with a template of its own; those with a node name are there."""
+    def _add(self, more: Sequence[Pod], same: int) -> None:
+        """Append pods, all but the first few with templates of their own; those with a node are there."""
         first, known = len(self.templates), len(self.pods)
         self.templates += tuple(
             self._template(number, pod, self._seen_labels(pod), self.requests_of(pod))
-            for number, pod in enumerate(more, start=first)
+            for number, pod in enumerate(more[same:], start=first)
         )
         self.pods += tuple(more)
         self.pod_index = ChainMap({pod.key: known + i for i, pod in enumerate(more)}, self.pod_index)
         places = [self.nodes.index[pod.spec.node_name] if pod.spec.node_name else -1 for pod in more]
         self.node_of = np.append(self.node_of, np.array(places, np.int32))
-        self.template_of = np.append(self.template_of, np.arange(first, len(self.templates)))
+        self.template_of = np.append(self.template_of, np.arange(len(more)).clip(same) + first - same)
         self.priorities = np.append(self.priorities, np.array([pod.priority for pod in more], np.int64))
 
     def _seen_labels(self, pod: Pod) -> dict[str, str]:

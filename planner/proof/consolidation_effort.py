@@ -33,6 +33,8 @@ REMOVALS_AT_MOST, NEAR_ENOUGH, BULK_FIRST = 1_000_000, 1.05, 10_000_000
 BULKS_IN_VAIN, BULK_THAT_GOES = 8, 0.01
 #: Up to so many pairs of a template and a kind there is a model for the bound of the cost.
 BOUND_OF_COST_PAIRS = 200_000
+#: Up to so many amounts, of nodes times resources times domains that may be lost, their cases are added up.
+RESERVES_TOGETHER = 1_000_000
 #: Nodes of the first region of a larger cluster, of the smallest one, and how the next one grows or shrinks.
 KEPT_REGION_NODES, KEPT_LEAST_NODES, KEPT_REGION_GROWTH = 10, 6, 1.2
 #: The work on a region, the part of it for the cost, and of an exact model that for fewer moves.

@@ -50,7 +50,8 @@ class ExactEffort:
     #: batches in `tests/data/batch/batch.jsonl.gz` one is proved only by that, of 900 tiny ones none.
     #: Three phases gained nothing on any of them.
     phases: tuple[int, ...] = (1, 2)
-    #: Up to so many pods times pairs every bind can be a phase of its own.
+    #: Up to so many pods times pairs every bind can be a phase of its own: of 49 batches of 13 to 28 pods
+    #: one is proved only by that.
     one_by_one_triples: int = 8_000
     #: Pods placed are worth much work, after a preview.
     pods_work: float = 20.0
@@ -292,13 +293,21 @@ class ExplainEffort:
     most_victims: int = 5
     #: For so many different pods of a lost domain a way out is looked for.
     losses_explained: int = 20
-    #: A domain whose loss all workloads survive is lost so many times more, with other ties and turns: what
-    #: goes wrong in every second draw is missed once in 256 times.
-    loss_draws: int = 8
-    #: Up to so many pods times nodes: on twice as many the draws take four seconds, all else less than two.
-    loss_draws_places: int = 8_000
     #: From so many pods on two processes share the losses of domains, where there are two cores.
     pods_for_two: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class DrawEffort:
+    """Draws of ties and turns, where an answer is good as ties go."""
+
+    #: So many: what goes wrong in every second draw is missed once in 256 times.
+    draws: int = 8
+    #: Up to so many pods times nodes: on twice as many those of the loss of zones take four seconds, all else
+    #: less than two.
+    draws_places: int = 8_000
+    #: In `capacity` so many pods times nodes times workloads: draws of five times as many take seven seconds.
+    draws_counts: int = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +358,7 @@ class Effort:
     evictions: EvictionEffort = EvictionEffort()
     scale_down: ScaleDownEffort = ScaleDownEffort()
     explain: ExplainEffort = ExplainEffort()
+    draws: DrawEffort = DrawEffort()
     drain: DrainEffort = DrainEffort()
     rollout: RolloutEffort = RolloutEffort()
 

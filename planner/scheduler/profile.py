@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from models.admission.validation.scheduler import PLUGINS, meant
@@ -15,6 +16,7 @@ from models.objects.scheduler_config import (
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
+    Plugin,
     PluginSet,
 )
 from planner.constraints import FILTERS, WEIGHTS, Filter, Score
@@ -66,8 +68,13 @@ class Profile:
 
 def profiles_of(config: KubeSchedulerConfiguration | None) -> dict[str, KubeSchedulerProfile]:
     """The profiles of a configuration by scheduler name; without any, the default scheduler."""
-    found = config.profiles if config is not None and config.profiles else (KubeSchedulerProfile(),)
+    found = config.profiles if config is not None and config.profiles else (_default_profile(),)
     return {profile.scheduler_name: profile for profile in found}
+
+
+@cache
+def _default_profile() -> KubeSchedulerProfile:
+    return KubeSchedulerProfile()
 
 
 def build(config: KubeSchedulerProfile, problem: Problem, state: State, *, reserves: bool = True) -> Profile:
@@ -143,12 +150,17 @@ def _make(kind: type[Family], config: KubeSchedulerProfile, problem: Problem, st
 
 def _is_on(config: KubeSchedulerProfile, point: PluginSet, name: str) -> bool:
     """Whether a default plugin runs at an extension point; what is named there beats multiPoint."""
-    if name in _names(point.enabled):
+    if _has(point.enabled, name):
         return True
-    if not _names(point.disabled).isdisjoint((name, _EVERYTHING)):
+    if _has(point.disabled, name, _EVERYTHING):
         return False
     every = config.plugins.multi_point
-    return name in _names(every.enabled) or _names(every.disabled).isdisjoint((name, _EVERYTHING))
+    return _has(every.enabled, name) or not _has(every.disabled, name, _EVERYTHING)
+
+
+def _has(plugins: tuple[Plugin, ...], *names: str) -> bool:
+    """Whether one of these is among them: asked often, and there are seldom any at all."""
+    return bool(plugins) and any(plugin.name in names for plugin in plugins)
 
 
 def _weight(config: KubeSchedulerProfile, name: str, default: int) -> int:

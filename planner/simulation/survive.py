@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from models import Cluster
 from models.collector import old_left_alone
 from models.objects.pod import Pod
-from models.words import counted
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.eviction.unread import lost_with, taken_for_granted
@@ -22,13 +21,13 @@ from planner.explain.search import FixSearch, TestedFix
 from planner.explain.trial_states import TrialStates
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
-from planner.proof.effort import STANDARD, Effort, ExplainEffort
+from planner.proof.effort import STANDARD, DrawEffort, Effort, ExplainEffort
+from planner.scheduler import other_ties
+from planner.scheduler.other_ties import NOT_DRAWN
 from planner.scheduler.remarks import remarks
 from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
-#: So many domains are named in a note.
-_MOST_DOMAINS = 5
 _NONE_READY = "no replica elsewhere is ready"
 
 
@@ -37,8 +36,9 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
     cluster.domains(key, f"--survive {key}")
     before = BeforeLoss(cluster, key, effort.explain)
     losses = [*_Losses(key, before, effort.explain).one_by_one()]
-    failing = {loss.domain: _failing_draws(before, loss, effort.explain) for loss in losses}
-    found = tuple(loss.model_copy(update={"failing_draws": len(failing[loss.domain])}) for loss in losses)
+    failing = dict(_failing_draws(before, losses, effort.draws))
+    numbers = {domain: len(rows) for domain, rows in failing.items()}
+    found = tuple(loss.model_copy(update={"failing_draws": numbers.get(loss.domain)}) for loss in losses)
     return Survival(
         topology_key=key,
         domains=found,
@@ -50,7 +50,8 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
             *remarks(before.snapshot),
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
             *_about_changes(found, before.waiting),
-            *_about_draws(failing, effort.explain.loss_draws),
+            *_about_draws(failing, effort.draws),
+            *((NOT_DRAWN,) if not failing and any(map(_is_survived, losses)) else ()),
         ),
     )
 
@@ -63,29 +64,31 @@ def _about_changes(losses: Sequence[DomainLoss], waiting: int) -> Iterator[str]:
         yield f"what helps was tried out after the loss: made before it, {pods} no node now may take the room"
 
 
-def _failing_draws(before: BeforeLoss, loss: DomainLoss, effort: ExplainEffort) -> Sequence[Workload]:
-    """Of a loss that all survive: the first workload without a node, for each draw of ties that has one."""
-    places = len(before.problem.pods) * before.problem.nodes.size
-    if not loss.ok or not loss.pods or places > effort.loss_draws_places:
-        return ()
-    draws = (before.drawn(loss.domain, seed) for seed in range(1, effort.loss_draws + 1))
-    found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
-    return [_workload(draw.problem, Owners(draw.problem.cluster), left[0]) for draw, left in found if left]
+def _is_survived(loss: DomainLoss) -> bool:
+    """Whether all workloads survive, and there is something to survive."""
+    return loss.ok and loss.pods > 0
 
 
-def _about_draws(failing: Mapping[str, Sequence[Workload]], of: int) -> Iterator[str]:
-    """At most one note: the domains whose loss all survive, but not with other ties and turns."""
-    draws = counted(of, "draw")
-    told = [f"without {domain} in {len(rows)} of {draws}" for domain, rows in failing.items() if rows]
-    if told:
-        namespace, workload = next(rows[0] for rows in failing.values() if rows)
-        others = len(told) - _MOST_DOMAINS
-        more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
+def _failing_draws(
+    before: BeforeLoss, losses: Sequence[DomainLoss], effort: DrawEffort
+) -> Iterator[tuple[str, Sequence[Workload]]]:
+    """Of each loss that all survive the first workload without a node, for each draw of ties that has one."""
+    seeds, survived = other_ties.seeds(before.problem, effort), [*filter(_is_survived, losses)]
+    for number, loss in enumerate(survived) if seeds else ():
+        report_best(f"all survive: {number} of {len(survived)} lost with other ties, now {loss.domain}")
+        draws = before.drawn(loss.domain, seeds)
+        found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
         yield (
-            "with other ties, or made again in another order, some pods find no node, such as one of "
-            f"{workload} in {namespace}: {', '.join(told[:_MOST_DOMAINS])}{more}; here ties go to the "
-            "smallest name, and pods come in the order of their controllers in the files"
+            loss.domain,
+            [_workload(draw.problem, Owners(draw.problem.cluster), left[0]) for draw, left in found if left],
         )
+
+
+def _about_draws(failing: Mapping[str, Sequence[Workload]], effort: DrawEffort) -> Iterator[str]:
+    """At most one note: the domains whose loss all survive, but not with other ties and turns."""
+    namespace, workload = next((rows[0] for rows in failing.values() if rows), ("", ""))
+    what = f"some pods find no node, such as one of {workload} in {namespace}"
+    return other_ties.losses({domain: len(rows) for domain, rows in failing.items()}, what, effort)
 
 
 class _Losses:
@@ -93,6 +96,7 @@ class _Losses:
 
     def __init__(self, key: str, before: BeforeLoss, effort: ExplainEffort) -> None:
         self._key, self._domains, self._before = key, before.domains, before
+        self._there = _Replicas(before)
         self._in_processes = len(before.running.pods) >= effort.pods_for_two and has_second_core()
 
     def one_by_one(self) -> Iterator[DomainLoss]:
@@ -132,7 +136,7 @@ class _Losses:
         asked = {*left}
         again = {pod: reason for pod, reason in waiting.items() if pod not in asked}
         replaced = [pod for pod in before.replaced(after, preempted) if pod not in waiting]
-        rows = tuple(_workloads(before, domain, after, ([*left, *again], preempted, replaced)))
+        rows = tuple(_workloads(before, self._there, domain, after, ([*left, *again], preempted, replaced)))
         others = again | {pod: _preempted(after.problem.pods[pod]) for pod in preempted}
         return len(left), DomainLoss(
             domain=domain,
@@ -190,33 +194,56 @@ def _preempted(pod: Pod) -> str:
     return f"preempted by a pod of higher priority, and {then}"
 
 
+class _Replicas:
+    """The replicas of every workload, and how many of them are ready, in all and on each node."""
+
+    def __init__(self, before: BeforeLoss) -> None:
+        owners = Owners(before.problem.cluster)
+        self.replicas, self.ready = Counter[Workload](), Counter[Workload]()
+        self._on: dict[str, Counter[tuple[Workload, bool]]] = {}
+        for number, pod in enumerate(before.problem.pods):
+            if pod.node_name and is_replica(pod):
+                workload, is_ready = (pod.namespace, owners.of(pod)), before.is_ready(number)
+                self.replicas[workload] += 1
+                self.ready[workload] += is_ready
+                self._on.setdefault(pod.node_name, Counter())[workload, is_ready] += 1
+
+    def lost_with(self, nodes: Collection[str]) -> tuple[Counter[Workload], Counter[Workload]]:
+        """Those on some nodes, and those of them that are ready."""
+        lost, ready = Counter[Workload](), Counter[Workload]()
+        for node in nodes:
+            for (workload, is_ready), number in self._on.get(node, {}).items():
+                lost[workload] += number
+                ready[workload] += number if is_ready else 0
+        return lost, ready
+
+
+def _of_failing_jobs(before: BeforeLoss, domain: str) -> Iterator[tuple[Workload, str]]:
+    """The workloads with a Job that fails by the loss of a domain, and why."""
+    failing = before.failing(domain)
+    owners = Owners(before.problem.cluster)
+    for pod in before.problem.pods if failing else ():
+        job = before.jobs.job_of(pod) if pod.node_name and is_replica(pod) else None
+        if job is not None and job.key in failing:
+            yield (pod.namespace, owners.of(pod)), failing[job.key]
+
+
 def _workloads(
-    before: BeforeLoss, domain: str, after: AtRest, pods: tuple[Sequence[int], ...]
+    before: BeforeLoss, there: _Replicas, domain: str, after: AtRest, pods: tuple[Sequence[int], ...]
 ) -> Iterator[WorkloadLoss]:
     """Every workload that has pods in the domain, or pods that are pending because of it.
 
     `pods` are those that are left, those that are preempted, and those that have another node.
     """
-    problem, gone, failing = before.problem, before.nodes_of(domain), before.failing(domain)
-    owners = Owners(problem.cluster)
-    reasons: dict[Workload, str] = {}
-    replicas, lost, ready, ready_lost = (Counter[Workload]() for _ in range(4))
-    for number, pod in enumerate(problem.pods):
-        if pod.node_name and is_replica(pod):
-            workload = (pod.namespace, owners.of(pod))
-            replicas[workload] += 1
-            lost[workload] += pod.node_name in gone
-            ready[workload] += before.is_ready(number)
-            ready_lost[workload] += pod.node_name in gone and before.is_ready(number)
-            job = before.jobs.job_of(pod) if failing else None
-            if job is not None and job.key in failing:
-                reasons[workload] = failing[job.key]
+    replicas, ready = there.replicas, there.ready
+    lost, ready_lost = there.lost_with(before.nodes_of(domain))
+    reasons = dict(_of_failing_jobs(before, domain))
     later = Owners(after.problem.cluster)
     left, preempted, replaced = (
         Counter(_workload(after.problem, later, pod) for pod in some) for some in pods
     )
     pending = left + preempted
-    for workload in ready:
+    for workload in lost:
         if replicas[workload] > lost[workload] and ready[workload] == ready_lost[workload] > 0:
             reasons.setdefault(workload, _NONE_READY)
     for workload in sorted({name for name, pods in lost.items() if pods} | pending.keys()):

@@ -45,6 +45,20 @@ def test_a_full_disk_costs_no_row(clusters: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("question", ["check", "simulate"])
+def test_a_worker_has_imported_what_it_needs(zones: str, question: str) -> None:
+    """What went wrong: each worker imported most of the planner anew, for which its first question waited."""
+    program = (
+        "import sys, cli.commands.prepared; from cli.main import run; before = set(sys.modules); "
+        "run(sys.argv[1:]); print(*(set(sys.modules) - before), file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", program, question, "-f", zones]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=True)
+    imported = ended.stderr.splitlines()[-1].split()
+    assert not [name for name in imported if name.startswith(("models.", "planner."))]
+
+
+@pytest.mark.long
 def test_what_kustomize_builds_is_built_again(zones: str, tmp_path: Path) -> None:
     """What went wrong: an overlay whose base had changed was answered for as before the change."""
     overlay, built, kubectl = tmp_path / "overlay", tmp_path / "built.json", tmp_path / "bin" / "kubectl"

@@ -256,11 +256,14 @@ def _open_when_read(pipe: Path, process: "subprocess.Popen[bytes]") -> int:
 
 
 def test_a_function_is_loaded_when_it_is_asked_for() -> None:
-    """`check` waits for no search, and all public names are functions whatever was imported before."""
+    """`check` waits for no search, `simulate` for no rollout, and all public names are functions, whatever
+    was imported before."""
     script = """
 import sys
 from planner import check
 loaded = {"ortools", "planner.batch", "planner.rebalance.plan", "planner.simulation"} & set(sys.modules)
+from planner import simulate
+loaded |= {"planner.explain.search", "planner.simulation.rollout"} & set(sys.modules)
 import planner, planner.capacity.best, planner.rebalance.document
 strange = [name for name in planner.__all__ if not callable(getattr(planner, name))]
 print(*loaded, *strange)

@@ -1,21 +1,38 @@
 """What a person reads."""
 
+import pkgutil
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_core import PydanticUndefined
 
 from cli.output.blocks import Cell, SpreadRow, text_of
 from cli.output.forms.spreads import matrix
 from cli.output.page import Page
+from cli.output.render import view_of
 from cli.output.screen import Screen
 from cli.output.table import JOINT, table
 from cli.output.views.rollout import ends_of
 from cli.output.views.verdict import reasons
+from planner import documents
+from planner.documents.plan import Document
 from planner.documents.rollout import RolloutEnd
 from tests import builders
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
+
+
+def test_every_document_has_a_view() -> None:
+    """Views are found by name when a document is shown: none is missing, and none misspelled."""
+    for module in pkgutil.iter_modules(documents.__path__):
+        found = vars(import_module(f"{documents.__name__}.{module.name}")).values()
+        for kind in (kind for kind in found if isinstance(kind, type) and issubclass(kind, Document)):
+            if kind.model_fields["kind"].default is not PydanticUndefined:
+                view = view_of(kind.__new__(kind))
+                assert callable(view.sections), kind
+                assert callable(view.names), kind
 
 
 def test_check_names_the_domain_that_is_too_full(planner: Planner, tmp_path: Path) -> None:

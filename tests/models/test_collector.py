@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from models import collector
+
 #: Makes circles of references: prints how many there are at most, and how often all was looked through.
 PROGRAM = """
 import gc, sys
@@ -46,3 +50,21 @@ def test_garbage_does_not_pile_up() -> None:
 def test_a_single_question_is_not_held_up() -> None:
     """What is made for it stays to its end: looking through it would find nothing."""
     assert _played(10) == [10_000, 0]
+
+
+def test_memory_is_seldom_gone_through_to_see_how_much_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: a program with a full memory spent a seventh of its time on counting blocks."""
+    counted: list[int] = []
+
+    def count() -> int:
+        counted.append(1)
+        return 1
+
+    growth = collector._Growth()
+    monkeypatch.setattr(collector, "_GROWTH", growth)
+    monkeypatch.setattr(sys, "getallocatedblocks", count)
+    made = []
+    for _ in range(1_000):
+        with collector.collector_paused():
+            made.append([[number] for number in range(500)])
+    assert 2 <= len(counted) <= 7

@@ -283,8 +283,11 @@ def test_pods_may_end_late() -> None:
     ]
     plan = drained(objects, "a1")
     assert {row.pod: row.lands for row in plan.steps[0].evictions}["default/second"] == "a2"
-    (note,) = plan.notes
+    note, drawn = plan.notes
     assert note.startswith("default/low may be preempted by the replacement of default/second")
+    # Which of the two goes first is up to chance; evicted after the other, it need not be gone.
+    assert plan.failing_draws
+    assert drawn.startswith("with other ties")
 
 
 def test_an_order_without_preemption_is_better() -> None:

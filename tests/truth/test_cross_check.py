@@ -26,4 +26,5 @@ def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _places(seed: int) -> bool:
-    return bool(solve(Cluster.from_objects(merged.draw(seed, "solve", parts=2).objects)).steps)
+    cluster = Cluster.from_objects(merged.draw(seed, "solve", parts=2).objects)
+    return bool(solve(cluster, time_limit=0.05).steps)

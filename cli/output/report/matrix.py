@@ -8,10 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cli.output.blocks import VerdictBlock
+from cli.output.documents import document_of
 from cli.output.forms import text
 from cli.output.outcome import writing
 from cli.output.page import Page
-from cli.output.render import document_of, view_of
+from cli.output.render import view_of
 from cli.output.report.page import hash_of, headline, style, template, trusted
 from cli.output.screen import Screen
 from cli.output.views.fleet import VariedRow, figure_heads, in_order, tone_of_code, varied_rows, word

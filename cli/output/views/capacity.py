@@ -71,24 +71,38 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
         nothing = "here has a number of replicas to raise" if not document.cut else "was counted"
         return VerdictBlock(f"No workload {nothing}.", "warning")
     lost = _lost(document)
+    ties = _as_ties_go(document)
     if len(document.workloads) == 1:
         (row,) = document.workloads
         more = counted(row.more, "more replica") if row.more else "no more replicas"
-        return VerdictBlock(f"{row.workload} has room for {more}{lost}.", "good" if row.more else "warning")
+        good = row.more and not ties
+        return VerdictBlock(f"{row.workload} has room for {more}{lost}{ties}.", "good" if good else "warning")
     none = sum(not row.more for row in document.workloads)
     least = document.workloads[0]
     if none:
         of = f"{counted(len(document.workloads), 'workload')} {'has' if none == 1 else 'have'}"
-        return VerdictBlock(f"{none} of {of} no room for another replica{lost}.", "warning")
+        return VerdictBlock(f"{none} of {of} no room for another replica{lost}{ties}.", "warning")
     more = counted(least.more, "more replica")
     counted_only = " that was counted" if document.cut else ""
-    return VerdictBlock(f"Every workload{counted_only} has room for at least {more}{lost}.", "good")
+    text = f"Every workload{counted_only} has room for at least {more}{lost}{ties}."
+    return VerdictBlock(text, "warning" if ties else "good")
+
+
+def _as_ties_go(document: Capacity) -> str:
+    """That there is less room when other nodes of the same score are chosen, if that was found out."""
+    less = [row for row in document.workloads if row.fewest is not None]
+    if not less:
+        return ""
+    if len(less) > 1:
+        return f", as ties go here: with others {len(less)} have less (FEWEST)"
+    return f", as ties go here: with others {less[0].workload} has room for {less[0].fewest or 'none'}"
 
 
 def _columns(document: Capacity) -> tuple[str, ...]:
     lost = ("WITHOUT",) if document.survive else ()
+    drawn = ("FEWEST",) if any(row.fewest is not None for row in document.workloads) else ()
     best = ("BEST", "BOUND") if any(row.best is not None for row in document.workloads) else ()
-    return (*lost, *best)
+    return (*drawn, *lost, *best)
 
 
 def _row(document: Capacity, row: WorkloadCapacity) -> list[Words]:
@@ -96,7 +110,9 @@ def _row(document: Capacity, row: WorkloadCapacity) -> list[Words]:
     lost = [row.lost or ""] if "WITHOUT" in columns else []
     best = [str(v) if v is not None else "?" for v in (row.best, row.bound)] if "BEST" in columns else []
     more = Cell(str(row.more), "plain" if row.more else "warning")
-    return [row.namespace, row.workload, str(row.replicas), more, *lost, *best, ", ".join(row.limited_by)]
+    fewest = [str(row.more if row.fewest is None else row.fewest)] if "FEWEST" in columns else []
+    limits = ", ".join(row.limited_by)
+    return [row.namespace, row.workload, str(row.replicas), more, *fewest, *lost, *best, limits]
 
 
 def _sets(document: Capacity) -> Iterator[Section]:

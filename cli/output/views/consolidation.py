@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
-from cli.output.page import Page, counted
+from cli.output.page import Page, counted, some
 from cli.output.views.move_plan import moves_table, pin_blocks
 from cli.output.views.stages import stages
 from models.words import priced
@@ -70,9 +70,12 @@ def within_limit(most: int | None) -> str:
 
 def _survives(document: ConsolidationPlan) -> Iterator[Block]:
     if document.survive is not None:
+        domains = some([row.domain for row in document.failing_draws or ()])
+        ties = f", but without {domains} only as ties go here" if document.failing_draws else ""
         yield Sentence(
-            f"Whichever domain of {document.survive} is lost, no more pods than now are left without a node: "
-            "`planner check --survive` on the new cluster."
+            f"Whichever domain of {document.survive} is lost, no more pods than now are left without a node"
+            f"{ties}: `planner check --survive` on the new cluster.",
+            "warning" if ties else "plain",
         )
 
 

@@ -187,4 +187,6 @@ def _verdict(document: DrainPlan) -> VerdictBlock:
         parts.append(f"{counted(failing, 'Job')} {'fails' if failing == 1 else 'fail'}")
     well = not failing and document.played_to_end and emptied == len(document.nodes)
     well = well and not pending and not over
+    if well and document.failing_draws:
+        return VerdictBlock(f"{'; '.join(parts)}, but without harm only as ties go here.", "warning")
     return VerdictBlock("; ".join(parts) + ".", "good" if well else "bad")

@@ -11,6 +11,7 @@ from itertools import groupby
 from cli.output.blocks import Cell, Section, Table, Tone, VerdictBlock, Words, rows_of, section
 from cli.output.page import Page, counted
 from planner.documents.fleet import FleetDocument, FleetRow
+from planner.fleet.summary import FAILING_DRAWS
 
 _CLUSTER = "CLUSTER"
 _WELL, _FINDINGS = 0, 1
@@ -78,12 +79,13 @@ def figure_heads(rows: Sequence[FleetRow]) -> list[str]:
 def _verdict(document: FleetDocument) -> VerdictBlock:
     totals = document.totals
     noun = "scenario" if document.kind == "Sweep" else "answer"
-    parts = [f"{totals.well} well"]
+    drawn = sum(row.exit_code == _WELL and bool(row.summary.get(FAILING_DRAWS)) for row in document.rows)
+    parts = [f"{totals.well} well{f' ({drawn} only as ties go)' if drawn else ''}"]
     if totals.findings:
         parts.append(f"{totals.findings} with findings")
     if totals.unanswered:
         parts.append(f"{totals.unanswered} without an answer")
-    tone: Tone = "bad" if totals.unanswered else "warning" if totals.findings else "good"
+    tone: Tone = "bad" if totals.unanswered else "warning" if totals.findings or drawn else "good"
     return VerdictBlock(f"{counted(totals.rows, noun)}: {', '.join(parts)}.", tone)
 
 

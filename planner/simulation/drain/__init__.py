@@ -13,12 +13,9 @@ from models import Cluster
 from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
-from planner.audit.spread_counts import Owners, SpreadCounts, take, too_much
+from planner.audit.spread_counts import take
 from planner.audit.worse import surpluses_of, worse_constraints
-from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
-from planner.documents.move_plan import Balance
-from planner.documents.plan import PendingReason
-from planner.documents.reasons import reasons_of
+from planner.documents.drain import DrainPlan
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.jobs import Impact
@@ -27,15 +24,16 @@ from planner.eviction.unread import taken_for_granted
 from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for, report_best
-from planner.proof.effort import STANDARD, DrainEffort, Effort
+from planner.proof.effort import STANDARD, DrainEffort, DrawEffort, Effort
+from planner.scheduler import other_ties
+from planner.scheduler.other_ties import NOT_DRAWN
 from planner.scheduler.remarks import remarks
-from planner.simulation.drain import held, notes
+from planner.simulation.drain import held, notes, report
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.fixes import Fixes
 from planner.simulation.drain.held import DrainFacts, Held, Overrides
 from planner.simulation.drain.play import RESTLESS, Drain, Drained, pods_to_go
 from planner.simulation.drain.simulation import DrainSimulation
-from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.report import spread_changes
 from planner.whatif.named import nodes_named
 from planner.whatif.nodes import add_nodes, cordon
@@ -81,7 +79,7 @@ def drain(
         return frozenset(name for row in again.blocked for name in (row.node, *(p.pod for p in row.pods)))
 
     run = run_on(cluster)
-    plan = run.best(stop_event, others=fixes)
+    plan = run.best(stop_event, others=fixes, draws=effort.draws)
     known = {node.name for node in cluster.nodes}
     plan = plan.model_copy(update={"surge": tuple(name for name in run.node_names if name not in known)})
     if not (fixes and any(_left(plan))):
@@ -102,6 +100,17 @@ def _left(plan: DrainPlan) -> tuple[int, int]:
     return len(plan.blocked), plan.new_pending
 
 
+def _harm(plan: DrainPlan) -> tuple[int, int, int]:
+    """What is left, and what is broken by it."""
+    return *_left(plan), sum(row.excess_after - row.excess_before for row in plan.worse)
+
+
+def _in_any_order(pods_on: Mapping[int, Sequence[int]], seed: int) -> Mapping[int, Sequence[int]]:
+    """The pods of each node in an order that is drawn: `kubectl drain` evicts them side by side."""
+    chance = random.Random(f"turns {seed}")
+    return {node: chance.sample(pods, len(pods)) for node, pods in pods_on.items()}
+
+
 def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
     """The cluster with so many more nodes, spread over the zones of those that are drained."""
     patterns: dict[str | None, str] = {}
@@ -117,13 +126,14 @@ def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
 class _DrainOutcome(NamedTuple):
     """What comes of an order, and which pods may be preempted on the way, each with the pod that does it."""
 
+    order: Sequence[int]
     plan: DrainPlan
     preempted: Sequence[tuple[int, int]]
 
     @property
     def harm(self) -> tuple[int, int, int]:
         """The smaller the better: what is left, and what is broken by it."""
-        return *_left(self.plan), sum(row.excess_after - row.excess_before for row in self.plan.worse)
+        return _harm(self.plan)
 
     @property
     def rank(self) -> tuple[int, ...]:
@@ -198,8 +208,13 @@ class DrainRun:
             found[int(self._problem.node_of[one[0]])].setdefault(one[0], one)
         return {node: [*pods.values()] for node, pods in found.items()}
 
-    def best(self, stop_event: threading.Event | None, *, others: bool) -> DrainPlan:
-        """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
+    def best(
+        self, stop_event: threading.Event | None, *, others: bool, draws: DrawEffort | None = None
+    ) -> DrainPlan:
+        """What comes of the order that was asked for; where that does harm, of the best of `others` too.
+
+        With `draws` it is said where an order that does none does it with other ties.
+        """
         found = self._outcome(self._numbers)
         for order in self._others() if others else ():
             if not any(found.rank) or is_stop_requested(stop_event):
@@ -209,8 +224,27 @@ class DrainRun:
                 "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
             )
             found = min(found, self._outcome(order), key=lambda one: one.rank)
-        told = notes.preempted(self._larger, found.preempted)
-        return found.plan.model_copy(update={"notes": (*found.plan.notes, *told)})
+        told = [*notes.preempted(self._larger, found.preempted)]
+        plan = found.plan
+        if draws is not None and plan.played_to_end and self._moving and not any(found.harm):
+            seeds = other_ties.seeds(self._problem, draws, len(self._moving))
+            failing = self._failing(found.order, seeds, stop_event)
+            told += (NOT_DRAWN,) if failing is None else notes.of_draws(failing, draws)
+            plan = plan.model_copy(update={"failing_draws": None if failing is None else len(failing)})
+        return plan.model_copy(update={"notes": (*plan.notes, *told)})
+
+    def _failing(
+        self, order: Sequence[int], seeds: Sequence[int], stop_event: threading.Event | None
+    ) -> Sequence[DrainPlan] | None:
+        """What comes of an order in draws, where that does harm; None where they are too many, or stopped."""
+        found = []
+        for number, seed in enumerate(seeds):
+            if is_stop_requested(stop_event):
+                return None
+            looking_for("other ties that do harm")
+            report_best(f"no harm as ties go; {number} of {len(seeds)} draws done")
+            found.append(self._play(order, seed=seed)[0])
+        return [plan for plan in found if any(_harm(plan)) or not plan.played_to_end] if seeds else None
 
     def _others(self) -> Iterator[Sequence[int]]:
         """The order the other way round, and some that are drawn; none on large clusters."""
@@ -226,7 +260,7 @@ class DrainRun:
         if self._preemption and self._has_lower:
             _, late = self._play(order, late=True)
             preempted = max(preempted, late, key=len)
-        return _DrainOutcome(plan, preempted)
+        return _DrainOutcome(order, plan, preempted)
 
     @cached_property
     def _has_lower(self) -> bool:
@@ -235,37 +269,38 @@ class DrainRun:
         return bool(self._moving) and bool((priorities < priorities[self._moving].max()).any())
 
     def _play(
-        self, order: Sequence[int], *, late: bool = False
+        self, order: Sequence[int], *, late: bool = False, seed: int | None = None
     ) -> tuple[DrainPlan, Sequence[tuple[int, int]]]:
         """The plan of an order, and what is preempted meanwhile."""
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(self._larger.pods) + place for place, pod in enumerate(self._moving)}
         absent = self._replaced.values()
-        simulation = DrainSimulation(doubled, doubles, absent, preemption=self._preemption)
+        simulation = DrainSimulation(doubled, doubles, absent, preemption=self._preemption, seed=seed)
         allowances = Allowances(problem, range(len(problem.pods)))
-        played = Drain(simulation, allowances, self._going, self._effort, self._facts, late=late)
+        going = self._going if seed is None else _in_any_order(self._going, seed)
+        played = Drain(simulation, allowances, going, self._effort, self._facts, late=late)
         played.run_until_quiet()
         spread = take(doubled, simulation.scheduler.state)
-        before, waiting = _balance(spread, simulation), frozenset(simulation.waiting)
+        before, waiting = report.balance_of(spread, simulation), frozenset(simulation.waiting)
         already = len(simulation.preempted)
         found = played.run(order, self._at_once)
         simulation.explain()
         evicted = [pod for pods in found.evicted.values() for pod in pods]
         refused = self._not_created(simulation, found, evicted)
         ends = take(doubled, simulation.scheduler.state)
-        after = _balance(ends, simulation)
+        after = report.balance_of(ends, simulation)
         impacts = [*self._controllers.impacts(evicted)]
         plan = DrainPlan(
             nodes=tuple(self._nodes),
-            steps=tuple(_steps(doubled, simulation, found, self._replaced)),
-            blocked=tuple(_blocked(self._problem, found, self._nodes)),
+            steps=tuple(report.steps_of(doubled, simulation, found, self._replaced)),
+            blocked=tuple(report.blocked_of(self._problem, found, self._nodes)),
             played_to_end=not found.restless,
             before=before,
             after=after.model_copy(update={"pending": after.pending + len(refused)}),
             new_pending=len((refused.keys() | simulation.waiting) - waiting),
             worse=tuple(worse_constraints(surpluses_of(spread), surpluses_of(ends))),
-            jobs=tuple(_job(job, impact) for job, impact in impacts),
-            pending=tuple(_pending(doubled, simulation, refused)),
+            jobs=tuple(report.job_of(job, impact) for job, impact in impacts),
+            pending=tuple(report.pending_of(doubled, simulation, refused)),
             spread=tuple(row for row in spread_changes(spread, ends) if row.before != row.after),
             kubernetes=problem.kubernetes.document,
             notes=tuple(self._notes(simulation, found, evicted, impacts)),
@@ -312,63 +347,3 @@ def _for_good(controllers: Controllers, moving: Sequence[int], asked: Sequence[i
         job = controllers.job_of(pod)
         if not controllers.is_wanted(pod) or (job is not None and job.key in failing):
             yield pod
-
-
-def _job(job: Job, impact: Impact) -> DrainedJob:
-    return DrainedJob(
-        namespace=job.namespace,
-        job=job.name,
-        evictions=impact.evictions,
-        outcome=impact.outcome,
-        reason=impact.reason,
-        retries=impact.retries,
-        retries_left=impact.retries_left,
-    )
-
-
-def _steps(
-    problem: Problem, simulation: ClusterSimulation, found: Drained, replaced: Mapping[int, int]
-) -> Iterator[DrainStep]:
-    names, node_of = problem.nodes.names, simulation.scheduler.state.node_of
-    last = {node: wave for wave, nodes in enumerate(found.waves) for node in nodes}
-    for number, wave in enumerate(sorted(set(last.values())), start=1):
-        for node in (node for node in found.waves[wave] if last[node] == wave):
-            places = [(pod, int(node_of[replaced.get(pod, pod)])) for pod in found.evicted.get(node, ())]
-            evictions = tuple(
-                DrainEviction(pod=problem.pods[pod].key, lands=names[place] if place >= 0 else None)
-                for pod, place in places
-            )
-            yield DrainStep(wave=number, node=names[node], evictions=evictions)
-
-
-def _blocked(problem: Problem, found: Drained, nodes: Sequence[str]) -> Iterator[BlockedNode]:
-    staying: dict[str, list[StayingPod]] = defaultdict(list)
-    for node, several in found.stuck.items():
-        staying[problem.nodes.names[node]] = [
-            StayingPod(pod=problem.pods[pod].key, message=message, reason=reason)
-            for pod, reason, message in several
-        ]
-    for name, pod in held.finished(problem.cluster, nodes):
-        staying[name].append(pod)
-    if not staying:
-        return
-    owners, known = Owners(problem.cluster), {pod.key: pod for pod in problem.cluster.pods}
-    for name, pods in staying.items():
-        told = (pod.model_copy(update={"workload": owners.of(known[pod.pod])}) for pod in pods)
-        first = pods[0]
-        yield BlockedNode(
-            node=name, pod=first.pod, message=first.message, reason=first.reason, pods=tuple(told)
-        )
-
-
-def _balance(counts: Sequence[SpreadCounts], simulation: ClusterSimulation) -> Balance:
-    return Balance(**too_much((item.hard, item.surplus) for item in counts), pending=len(simulation.waiting))
-
-
-def _pending(
-    problem: Problem, simulation: ClusterSimulation, refused: Mapping[int, str]
-) -> Iterator[PendingReason]:
-    """Why pods are left without a node, or are not even created, the most frequent reason first."""
-    lines = {pod: simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages}
-    lines |= refused
-    return reasons_of([(problem.pods[pod].key, line) for pod, line in lines.items()])

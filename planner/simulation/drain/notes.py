@@ -9,6 +9,8 @@ from planner.documents.drain import DrainPlan
 from planner.eviction.controllers import DELETED, GONE, JOB_ELSEWHERE, SURPLUS, UNSEEN, Controllers
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
+from planner.proof.effort import DrawEffort
+from planner.scheduler.other_ties import TOLD, in_draws
 from planner.simulation.drain import held
 from planner.simulation.drain.play import Drained
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -48,6 +50,24 @@ def preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterato
         victim, by = (problem.pods[pod].key for pod in preempted[0])
         more = f", and {len(preempted) - 1} more are preempted" if len(preempted) > 1 else ""
         yield f"{victim} may be preempted by the replacement of {by}{more}: no node is open to it then"
+
+
+def of_draws(failing: Sequence[DrainPlan], effort: DrawEffort) -> Iterator[str]:
+    """At most one note: what a drain that does no harm does with other ties, by an example."""
+    if failing:
+        plan = failing[0]
+        if not plan.played_to_end:
+            what = "pods evict each other in a loop"
+        elif plan.blocked:
+            what = f"{plan.blocked[0].node} is not emptied"
+        elif plan.new_pending:
+            such = f", such as {plan.pending[0].example}" if plan.pending and not plan.before.pending else ""
+            what = f"{_waiting_anew(plan.new_pending)}{such}"
+        else:
+            row = plan.worse[0]
+            what = f"a constraint of {row.workload} in {row.namespace} ends worse"
+        ties = "with other ties, or pods of a node evicted in another order"
+        yield f"{ties}, it does harm {in_draws(len(failing), effort)}: in the first, {what}; {TOLD}"
 
 
 def with_new_nodes(again: DrainPlan) -> str:

@@ -25,12 +25,18 @@ class DrainSimulation(ClusterSimulation):
     _queue: TimelessQueue
 
     def __init__(
-        self, problem: Problem, doubles: Mapping[int, int], absent: Collection[int], *, preemption: bool
+        self,
+        problem: Problem,
+        doubles: Mapping[int, int],
+        absent: Collection[int],
+        *,
+        preemption: bool,
+        seed: int | None = None,
     ) -> None:
         self._alike: dict[int, dict[int, None]] = {}
         """The pods that wait for a node by template, and some that do no more."""
         self._finds_one_at = -1
-        super().__init__(problem, doubles, absent, preemption=preemption, seed=None)
+        super().__init__(problem, doubles, absent, preemption=preemption, seed=seed)
         self._refused_templates = RefusedTemplates(self.scheduler)
 
     def _new_queue(self) -> TimelessQueue:

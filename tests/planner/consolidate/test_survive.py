@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, combinations, product
 
@@ -10,14 +10,16 @@ import pytest
 
 from models import Cluster, InputError
 from planner import consolidate, survive
+from planner.consolidate.bound import reserve_bound
 from planner.consolidate.emptying import UNSURVIVED, in_the_end
-from planner.consolidate.loss import DomainLosses
+from planner.consolidate.layout import PlanLimits
+from planner.consolidate.loss import DomainLosses, PodsWithoutNode
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.survival import Survival
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, volume
-from tests.planner.consolidate.drawn import Drawn, cases
+from tests.planner.consolidate.drawn import Drawn, Replica, cases
 from tests.planner.consolidate.outranked import outranked
 
 
@@ -38,10 +40,25 @@ def small(seed: int, number: int) -> Iterator[Drawn]:
     return (case for case, _ in zip(found, range(number), strict=False))
 
 
-def holds_without(case: Drawn, places: tuple[int, ...], kept: frozenset[int], zone: str) -> bool:
-    """Whether the pods of a zone have places on other nodes that are kept; those without controller end."""
+def holds_without(
+    case: Drawn, places: tuple[int, ...], kept: frozenset[int], zone: str, without_node: int = 0
+) -> bool:
+    """Whether the pods of a zone but so many have places on other nodes that are kept.
+
+    Those without controller end.
+    """
     rest = sorted(number for number in kept if case.zones[number] != zone)
     pods = [(one, on) for one, on in zip(case.pods, places, strict=True) if on in rest or not one.stays]
+    lost = [number for number, (_, on) in enumerate(pods) if on not in rest]
+    left_out = chain.from_iterable(combinations(lost, n) for n in range(min(without_node, len(lost)) + 1))
+    return any(
+        _holds_on(case, rest, [found for number, found in enumerate(pods) if number not in out])
+        for out in left_out
+    )
+
+
+def _holds_on(case: Drawn, rest: list[int], pods: list[tuple[Replica, int]]) -> bool:
+    """Whether pods have places on the nodes that are left, those that run there on their own."""
     # The nodes of the lost zone are no domain any more.
     numbers = {number: place for place, number in enumerate(rest)}
     left = replace(
@@ -54,8 +71,8 @@ def holds_without(case: Drawn, places: tuple[int, ...], kept: frozenset[int], zo
     return any(left.holds(nodes) for nodes in product(*choices)) if rest else not pods
 
 
-def least(case: Drawn, zones: list[str]) -> int:
-    """The least cost of nodes that hold all pods, and hold them when any one of some zones is lost."""
+def least(case: Drawn, before: Mapping[str, int]) -> int:
+    """The least cost of nodes that hold all pods, and but so many when any one zone that is left is lost."""
     every = range(len(case.zones))
     found = []
     for places in product(*([one.on] if one.stays else every for one in case.pods)):
@@ -68,7 +85,11 @@ def least(case: Drawn, zones: list[str]) -> int:
     return next(
         cost
         for cost, places, kept in ordered
-        if all(holds_without(case, places, kept, zone) for zone in zones)
+        if all(
+            holds_without(case, places, kept, zone, number)
+            for zone, number in before.items()
+            if any(case.zones[node] == zone for node in kept)
+        )
     )
 
 
@@ -81,10 +102,14 @@ def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
         found = case.cluster()
         prices = {f"t{price}": float(price) for price in case.prices}
         plan = consolidate(found, prices=prices, price_label="type", pins=True, survive=ZONE, time_limit=6)
-        before, after = left_over(survive(found, ZONE)), left_over(survive(end_of(found, plan), ZONE))
+        ends = survive(end_of(found, plan), ZONE)
+        before, after = left_over(survive(found, ZONE)), left_over(ends)
+        told = {row.domain: row.draws for row in plan.failing_draws or ()}
+        for loss in ends.domains if plan.removed else ():
+            # What `check --survive` finds out about the new cluster is said of the plan.
+            assert before[loss.domain] or told.get(loss.domain, 0) == (loss.failing_draws or 0), case
         assert all(number <= before[zone] for zone, number in after.items()), (case, plan.removed)
-        safe = [zone for zone, number in before.items() if not number]
-        truth = least(case, safe)
+        truth = least(case, before)
         assert plan.cost.bound <= truth, case
         if plan.status == "Optimal":
             assert plan.cost.after == truth, case
@@ -126,6 +151,22 @@ def test_no_bound_is_refuted_where_pods_of_daemon_sets_are_preempted(number: int
         words = {"prices": prices, "price_label": "type", "pins": True, "survive": case.key}
         plan = consolidate(case.found, time_limit=6, **words)  # type: ignore[arg-type]
         assert case.refutes(plan) is None, seed
+
+
+@pytest.mark.parametrize(("number", "bound"), [(0, 15), (6, 11)])
+def test_the_bound_knows_that_any_zone_may_be_lost(number: int, bound: int) -> None:
+    """What went wrong: it was that without a loss, 10 nodes, and no plan of a larger cluster was proved.
+
+    As many pods as now may find no node when a zone is lost, `number` of them.
+    """
+    nodes = [node(f"{zone}{n}", zone, cpu="4") for zone in "abc" for n in range(10)]
+    pods = [pod(f"web-{n}", f"{'abc'[n % 3]}{n // 3}", cpu="2", owner="ReplicaSet/web") for n in range(20)]
+    found = cluster(*nodes, *pods)
+    setting = Setting.of(ConsolidationQuestion(found), {})
+    losses = DomainLosses.of(setting.problem, setting.movable, ZONE)
+    losses = replace(losses, of_domain={zone: PodsWithoutNode(number, 0) for zone in losses.of_domain})
+    reserve = losses.room(setting.trial, setting.movable, setting.added, None)
+    assert reserve_bound(setting.task(PlanLimits(reserve))) == bound
 
 
 def two_zones() -> Cluster:

@@ -18,16 +18,19 @@ def test_pods_without_a_node_are_worse_than_soft_excess() -> None:
 def test_workloads_that_do_not_survive_are_counted_once() -> None:
     """What went wrong: of two namespaces with a web one counted, and with two keys each workload twice."""
     rows = [{"namespace": name, "workload": "Deployment/web", "ok": False} for name in ("shop", "shop-next")]
-    losses = [{"workloads": rows, "pending": [{"pods": 2}]}, {"workloads": rows[:1], "pending": []}]
+    losses = [
+        {"workloads": rows, "pending": [{"pods": 2}], "failingDraws": None},
+        {"workloads": rows[:1], "pending": [], "failingDraws": None},
+    ]
     one = {"kind": "Survival", "domains": losses, "failures": 3}
-    assert figures(one) == {"failures": 3, "workloads": 2, "pending": 2}
+    assert figures(one) == {"failures": 3, "workloads": 2, "pending": 2, "failingDraws": None}
     both = {"kind": "SurvivalList", "items": [one, one]}
-    assert figures(both) == {"failures": 6, "workloads": 2, "pending": 2}
+    assert figures(both) == {"failures": 6, "workloads": 2, "pending": 2, "failingDraws": None}
 
 
 def test_autoscalers_that_were_not_looked_at_are_not_counted() -> None:
     """What went wrong: without --autoscalers `sweep capacity` said that 0 could not be at their maximum."""
-    document = {"kind": "Capacity", "sets": None, "workloads": [{"more": 3}], "autoscalers": []}
+    document = {"kind": "Capacity", "sets": None, "workloads": [{"more": 3, "fewest": 2}], "autoscalers": []}
     assert figures(document)["autoscalersPending"] is None
     looked_at = {**document, "autoscalers": [{"pending": 50}, {"pending": 0}]}
     assert figures(looked_at)["autoscalersPending"] == 1
@@ -38,3 +41,14 @@ def test_copies_beside_autoscalers_that_cannot_be_at_their_maximum() -> None:
     document = {"kind": "Capacity", "sets": {"more": 3}, "workloads": [], "autoscalers": [{"pending": 2}]}
     assert figures(document) == {"copies": 3, "autoscalersPending": 1}
     assert figures({**document, "autoscalers": []}) == {"copies": 3, "autoscalersPending": None}
+
+
+def test_what_is_well_only_as_ties_go_is_counted() -> None:
+    """What went wrong: a row of a sweep was well, and its document said that other ties refute it."""
+    losses: list[dict[str, object]]
+    losses = [{"workloads": [], "pending": [], "failingDraws": draws} for draws in (None, 3, 1)]
+    found = figures({"kind": "Survival", "domains": losses, "failures": 0})
+    assert found["failingDraws"] == 4
+    rows = [{"more": 3, "fewest": None}, {"more": 4, "fewest": 1}]
+    document = {"kind": "Capacity", "sets": None, "workloads": rows, "autoscalers": []}
+    assert figures(document)["leastMore"] == 1

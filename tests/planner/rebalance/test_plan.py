@@ -1,6 +1,6 @@
 """Plans on small artificial clusters: the fewest moves, orders that hold, limits that are kept."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -326,17 +326,25 @@ def test_any_plan_holds_in_any_order(objects: list[Object], down: int, evict_onl
 
 
 def every_placement(given_: Cluster) -> Iterator[tuple[int, int]]:
-    """(hard excess, moves) of every placement in which all else holds."""
-    names = [item.name for item in given_.nodes]
+    """(hard excess, moves) of every placement in which all else holds; pods of one app are alike."""
+    names, apps = [item.name for item in given_.nodes], [item.metadata.labels["app"] for item in given_.pods]
+    excess: dict[tuple[tuple[str, str], ...], int | None] = {}
     for places in product(names, repeat=len(given_.pods)):
-        pods = tuple(
-            item.model_copy(update={"spec": item.spec.model_copy(update={"node_name": name})})
-            for item, name in zip(given_.pods, places, strict=True)
-        )
-        report = check(replace(given_, pods=pods))
-        if not report.findings:
-            gone = sum(item.node_name != name for item, name in zip(given_.pods, places, strict=True))
-            yield report.hard_excess, gone
+        alike = tuple(sorted(zip(apps, places, strict=True)))
+        if alike not in excess:
+            excess[alike] = hard_excess(given_, places)
+        if (found := excess[alike]) is not None:
+            yield found, sum(item.node_name != name for item, name in zip(given_.pods, places, strict=True))
+
+
+def hard_excess(given_: Cluster, places: Sequence[str]) -> int | None:
+    """That of the same cluster with its pods in these places; None where something else does not hold."""
+    pods = tuple(
+        item.model_copy(update={"spec": item.spec.model_copy(update={"node_name": name})})
+        for item, name in zip(given_.pods, places, strict=True)
+    )
+    report = check(replace(given_, pods=pods))
+    return None if report.findings else report.hard_excess
 
 
 @relaxed
