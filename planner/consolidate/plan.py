@@ -29,6 +29,7 @@ from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.eviction.protections import protections_of, unmodelled
 from planner.problem.nodes import Codes, refuse_no_nodes
+from planner.problem.problem import Problem
 from planner.proof import consolidation_effort as effort
 from planner.proof.clock import Clock
 from planner.proof.effort import STANDARD, WORK_PER_SECOND
@@ -310,10 +311,19 @@ class _Consolidation:
                 "counts room alone" if self._catalogue is None else "is the cost of nodes that have to stay"
             )
             yield f"the bound {counts}: {self._why_unmodelled()}"
-        pending = sum(pod not in problem.refused for pod in problem.queue())
-        if pending:
-            pods = f"{counted(pending, 'pod')} {are(pending)} pending"
-            yield f"{pods} and may take the room that is left: place {'it' if pending == 1 else 'them'} first"
+        yield from _need_room(problem)
+
+
+def _need_room(problem: Problem) -> Iterator[str]:
+    """Pods that may take room which the plan leaves: pending ones, and those that are refused now."""
+    refused = sum(pod in problem.refused for pod in problem.queue())
+    pending = len(problem.queue()) - refused
+    if pending:
+        pods = f"{counted(pending, 'pod')} {are(pending)} pending"
+        yield f"{pods} and may take the room that is left: place {'it' if pending == 1 else 'them'} first"
+    if refused:
+        pods = f"{counted(refused, 'pod')} {are(refused)} not created, as the API server refuses more"
+        yield f"{pods}: no room is kept for when it takes them (`planner simulate` says why)"
 
 
 def _thousandths(reserve: float) -> int:

@@ -39,6 +39,21 @@ def test_a_balanced_cluster_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == "Balanced: no constraint is broken, nothing has to move.\n"
 
 
+def test_a_balanced_cluster_with_pending_pods_says_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What went wrong: all was called balanced after a script whose replacement had found no node."""
+    path = snapshot(tmp_path, "a")
+    items = json.loads(path.read_text())["items"]
+    items.append(pod("large", cpu="100", owner="ReplicaSet/web"))
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert run(["rebalance", "-f", str(path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told == (
+        "Balanced: no constraint is broken, nothing has to move; 1 pod is pending and is not counted."
+    )
+
+
 def test_what_stays_broken_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 1 when nothing is allowed."""
     assert run(["rebalance", "-f", str(snapshot(tmp_path)), "--max-moves", "0"]) == 1

@@ -21,6 +21,7 @@ from cli.output.page import Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.spread import short_key, spread_after
 from cli.output.views.stages import assumed, in_words, is_conditional, stages
+from models.words import are
 from planner.documents.move_plan import Balance, MovePlan, MoveStep, Place, WithLabels
 from planner.documents.plan import MOVES
 
@@ -196,9 +197,13 @@ def _proof(document: MovePlan) -> str:
 
 
 def _nothing_to_move(after: Balance) -> VerdictBlock:
+    waiting = ""
+    if after.pending:
+        have = are(after.pending)
+        waiting = f"; {counted(after.pending, 'pod')} {have} pending and {have} not counted"
     if not after.soft_excess:
-        return VerdictBlock("Balanced: no constraint is broken, nothing has to move.", "good")
+        balanced = f"Balanced: no constraint is broken, nothing has to move{waiting}."
+        return VerdictBlock(balanced, "plain" if waiting else "good")
     pods = counted(after.soft_excess, "pod")
-    return VerdictBlock(
-        f"No hard constraint is broken, nothing has to move; ScheduleAnyway constraints have {pods} too many."
-    )
+    soft = f"ScheduleAnyway constraints have {pods} too many"
+    return VerdictBlock(f"No hard constraint is broken, nothing has to move; {soft}{waiting}.")

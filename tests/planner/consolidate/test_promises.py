@@ -8,7 +8,7 @@ from models import Cluster
 from planner import consolidate
 from planner.documents.consolidation import ConsolidationPlan
 from planner.proof import consolidation_effort as effort
-from tests.builders import HOST, ZONE, budget, cluster, node, pod, profile, scheduler, spread, term
+from tests.builders import HOST, ZONE, budget, cluster, node, pod, profile, scaled, scheduler, spread, term
 from tests.planner.consolidate.test_plan import ANY, owned
 
 
@@ -174,3 +174,19 @@ def test_a_fault_that_goes_makes_up_for_no_other() -> None:
     )
     plan = consolidate(found, time_limit=2)
     assert gone(plan) == []
+
+
+def test_pods_that_are_refused_are_noted() -> None:
+    """What went wrong: a quota kept two pods from being made, and nodes went without a word about them."""
+    found = cluster(
+        node("n1"),
+        node("n2"),
+        scaled("ReplicaSet", "late", 2, cpu="3"),
+        {"kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}},
+    )
+    plan = consolidate(found)
+    assert len(gone(plan)) > 0
+    assert (
+        "2 pods are not created, as the API server refuses more: no room is kept for when it takes them "
+        "(`planner simulate` says why)"
+    ) in plan.notes
