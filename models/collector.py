@@ -28,7 +28,7 @@ class _Growth:
         self._kept = self._kept or sys.getallocatedblocks()
 
     def add(self, objects: int) -> None:
-        """So many have been made that the collector has not looked at."""
+        """So many are old that the collector has not looked at together."""
         self._new += objects
 
     def collect_if_due(self) -> None:
@@ -59,12 +59,18 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if not _OLD_LEFT_ALONE.get():
-            _GROWTH.add(gc.get_count()[0])
+            _GROWTH.add(_set_aside())
             gc.freeze()
             gc.unfreeze()
         if was_enabled:
             gc.enable()
             _GROWTH.begin()
+
+
+def _set_aside() -> int:
+    """How many objects are about to be old, at most: those that each small collection left are among them."""
+    (young, small, larger), (seldom, often, _) = gc.get_count(), gc.get_threshold()
+    return young + seldom * (small + often * larger)
 
 
 @contextmanager
