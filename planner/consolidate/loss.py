@@ -19,6 +19,7 @@ from models import Cluster
 from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
 from planner.constraints.family import PLENTY
+from planner.eviction.controllers import DEVICES, EPHEMERAL, OF_JOB
 from planner.eviction.jobs import LOST, JobDisruptions
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss
@@ -132,8 +133,9 @@ class DomainLosses:
         keep_room = pods.going if thousandths is not None else _not_outranked(problem, pods.going)
         going, stays = state.load_of(keep_room), state.load_of(pods.staying)
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
-        placed = problem.template_of[np.concatenate((pods.made_again, pods.staying))]
-        largest = np.sort(trial.room_needed[placed], axis=0)[::-1]
+        made_again, staying = (problem.template_of[some] for some in (pods.made_again, pods.staying))
+        each = np.concatenate((trial.room_needed[made_again], trial.taken[staying]))
+        largest = np.sort(each, axis=0)[::-1]
         rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
         needs = [
             1000
@@ -166,6 +168,8 @@ class DomainLosses:
 
 
 _NONE = PodsWithoutNode(0, 0)
+#: Why a pod may not move though another one that needs as much room comes in its place; or nothing.
+_NEEDS_AS_MUCH = {"", OF_JOB, EPHEMERAL, DEVICES}
 
 
 def _losses(before: BeforeLoss) -> dict[str, PodsWithoutNode]:
@@ -218,8 +222,13 @@ def _is_made_again(problem: Problem, pod: int) -> bool:
     return problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod)
 
 
+def _is_made_alike(movable: Movable, pod: int) -> bool:
+    """Whether what a controller makes in place of a lost pod is certain to come, and needs as much room."""
+    return bool(movable.weights[pod]) or movable.controllers.why_not(pod) in _NEEDS_AS_MUCH
+
+
 class _PodsByLoss(NamedTuple):
-    """The pods that go with their node, those that controllers make again, and those that stay."""
+    """The pods that go with their node, those that controllers make again, and those that end with theirs."""
 
     going: Codes
     made_again: Codes
@@ -229,7 +238,8 @@ class _PodsByLoss(NamedTuple):
 def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
     """What becomes of running pods when a domain is lost; of others none may be left, or made again.
 
-    Pods of a scheduler that has no profile are not placed here, and ask for no room.
+    Pods of a scheduler that has no profile are not placed here, and ask for no room.  Neither do lost pods
+    that their controller might not make again, or not as large, as where it has more than it wants.
     """
     schedulers = profiles_of(problem.cluster.scheduler_config)
     going, again, stays = list[int](), list[int](), list[int]()
@@ -242,7 +252,7 @@ def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
             # It may end with its Job, wherever it is.
             continue
         placed = problem.pods[pod].spec.scheduler_name in schedulers
-        if placed and _is_made_again(problem, pod):
+        if placed and _is_made_again(problem, pod) and _is_made_alike(movable, pod):
             again.append(pod)
         elif not movable.weights[pod]:
             (going if goes_with_its_node(problem, pod) else stays).append(pod)

@@ -18,7 +18,7 @@ from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.survival import Survival
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, volume
+from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, replica, scaled, volume
 from tests.planner.consolidate.drawn import Drawn, Replica, cases
 from tests.planner.consolidate.outranked import outranked
 
@@ -162,11 +162,25 @@ def test_the_bound_knows_that_any_zone_may_be_lost(number: int, bound: int) -> N
     nodes = [node(f"{zone}{n}", zone, cpu="4") for zone in "abc" for n in range(10)]
     pods = [pod(f"web-{n}", f"{'abc'[n % 3]}{n // 3}", cpu="2", owner="ReplicaSet/web") for n in range(20)]
     found = cluster(*nodes, *pods)
+    assert bound_of(found, dict.fromkeys("abc", PodsWithoutNode(number, 0))) == bound
+
+
+def bound_of(found: Cluster, losses_now: Mapping[str, PodsWithoutNode] | None = None) -> int:
+    """What nodes cost at least that leave free what has to be when a zone is lost."""
     setting = Setting.of(ConsolidationQuestion(found), {})
     losses = DomainLosses.of(setting.problem, setting.movable, ZONE)
-    losses = replace(losses, of_domain={zone: PodsWithoutNode(number, 0) for zone in losses.of_domain})
+    losses = losses if losses_now is None else replace(losses, of_domain=losses_now)
     reserve = losses.room(setting.trial, setting.movable, setting.added, None)
-    assert reserve_bound(setting.task(PlanLimits(reserve))) == bound
+    return reserve_bound(setting.task(PlanLimits(reserve)))
+
+
+@pytest.mark.parametrize(("wanted", "bound"), [(2, 3), (1, 2)])
+def test_pods_that_do_not_come_again_need_no_room(wanted: int, bound: int) -> None:
+    """What went wrong: room for two pods was proved necessary, of which the ReplicaSet wants one alone."""
+    owner = scaled("ReplicaSet", "web", wanted, cpu="3")
+    nodes = [node(name, name[0], cpu="4") for name in ("a1", "a2", "b1", "b2")]
+    found = cluster(*nodes, owner, replica(owner, "web-0", "a1"), replica(owner, "web-1", "b1"))
+    assert bound_of(found) == bound
 
 
 def two_zones() -> Cluster:
