@@ -28,6 +28,7 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
 from planner.proof.effort import DrawEffort
+from planner.proof.meter import Meter
 from planner.scheduler import other_ties
 from planner.scheduler.profile import profiles_of
 from planner.state.state import State
@@ -82,22 +83,20 @@ class DomainLosses:
         found = _losses(before)
         return any(loss.is_worse(self.of_domain.get(domain, _NONE)) for domain, loss in found.items())
 
-    def failing_draws(self, cluster: Cluster, effort: DrawEffort) -> Mapping[str, int] | None:
+    def failing_draws(self, cluster: Cluster, effort: DrawEffort, meter: Meter) -> Mapping[str, int] | None:
         """By domain that this cluster has in how many draws of ties more pods than now find no node.
 
-        None where it is too large for that.
+        None where it is too large for that, or the time is over.
         """
         before = BeforeLoss(cluster, self.key)
         seeds = other_ties.seeds(before.problem, effort)
-        if not seeds:
-            return None
-        return {
-            domain: sum(
-                _loss(before, drawn).is_worse(self.of_domain.get(domain, _NONE))
-                for drawn in before.drawn(domain, seeds)
-            )
-            for domain in before.domains
-        }
+        found = dict[str, int]()
+        for domain in before.domains if seeds else ():
+            if meter.over():
+                return None
+            now = self.of_domain.get(domain, _NONE)
+            found[domain] = sum(_loss(before, drawn).is_worse(now) for drawn in before.drawn(domain, seeds))
+        return found if seeds else None
 
     def notes(self) -> Iterator[str]:
         """The domains whose loss leaves pods without a node already."""

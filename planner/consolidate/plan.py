@@ -79,6 +79,9 @@ def consolidate(  # noqa: PLR0913 - the options of the command
         return asked.plan(curve=curve)
 
 
+_WAVES = "waves that empty more nodes"
+
+
 @dataclass(frozen=True, slots=True)
 class _Limits:
     """Thousandths of the kept nodes' room that stay free, the most moves, a key, pins, and the time limit."""
@@ -153,11 +156,14 @@ class _Consolidation:
         ).cut_while(self._meter.cut or self._wave_meter.cut)
 
     def _failing_draws(self, best: CarriedOut) -> Mapping[str, int] | None:
-        """Of the loss of domains when nodes are gone; None where none go, or the cluster is large."""
+        """Of the loss of domains when nodes are gone; None where none go, or none were drawn."""
         if self._losses is None or not best.emptied.removed.any():
             return None
         self._wave_meter.look_for("ties with which more pods would find no node")
-        return self._losses.failing_draws(best.emptied.end(best.setting.problem.cluster), STANDARD.draws)
+        end = best.emptied.end(best.setting.problem.cluster)
+        found = self._losses.failing_draws(end, STANDARD.draws, self._wave_meter)
+        self._wave_meter.look_for(_WAVES)
+        return found
 
     def _about_draws(self, best: CarriedOut, drawn: Mapping[str, int] | None) -> Iterator[str]:
         """At most one note: what other ties do, or that it was not tried."""
@@ -205,7 +211,7 @@ class _Consolidation:
         self._bound = found.bound
         # What the search worked with refers to itself, and holds gigabytes in a large cluster.
         gc.collect()
-        self._wave_meter.look_for("waves that empty more nodes")
+        self._wave_meter.look_for(_WAVES)
         best = carrying.of(setting, found.layout)
         if best.emptied.given_back and found.freer is not None and not self._stops():
             best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
