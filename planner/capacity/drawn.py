@@ -29,7 +29,8 @@ def fewest_of_draws(
     names, there = [one.name for one in asked], {pod.key for pod in now.pods if not pod.node_name}
     counts: dict[str, list[int]] = {name: [] for name in names}
     is_small = len(asked) * len(now.pods) * now.nodes.size <= effort.draws_counts
-    seeds = other_ties.seeds(now, effort) if is_small else ()
+    are_few = len(asked) * len(left) <= effort.draws_workloads
+    seeds = other_ties.seeds(now, effort) if is_small and are_few else ()
     for seed in seeds:
         for cluster in left:
             if is_stop_requested(stop_event):

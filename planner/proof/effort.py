@@ -308,6 +308,8 @@ class DrawEffort:
     draws_places: int = 8_000
     #: In `capacity` so many pods times nodes times workloads: draws of five times as many take seven seconds.
     draws_counts: int = 40_000
+    #: There so many workloads times domains that may be lost: a draw of each is counted in 8 ms.
+    draws_workloads: int = 60
 
 
 @dataclass(frozen=True, slots=True)
