@@ -36,7 +36,7 @@ def fewest_of_draws(
             if is_stop_requested(stop_event):
                 return {}
             looking_for("less room with other ties")
-            drawn = other_ties.in_any_order(
+            drawn = other_ties.with_turns_drawn(
                 cluster, lambda pod: not pod.node_name and pod.key not in there, seed
             )
             for name, found in _counted(drawn, names, seed, stop_event).items():

@@ -58,20 +58,20 @@ def turns_drawn(
 ) -> list[int]:
     """A queue with the pods that controllers make anew in any order, behind others of their priority."""
     made = {pod for pod in queue if is_new(problem.pods[pod])}
-    drawn = Random(_turns(seed)).sample(queue, len(queue))
+    drawn = chance_of_turns(seed).sample(queue, len(queue))
     turns = [*(pod for pod in queue if pod not in made), *(pod for pod in drawn if pod in made)]
     return sorted(turns, key=lambda pod: -int(problem.priorities[pod]))
 
 
-def _turns(seed: int) -> str:
-    """A seed of its own: with that of the ties the pod that comes first would always go the same way."""
-    return f"turns {seed}"
+def chance_of_turns(seed: int) -> Random:
+    """With a seed of its own: with that of the ties the pod that comes first would always go the same way."""
+    return Random(f"turns {seed}")
 
 
-def in_any_order(cluster: Cluster, is_new: Callable[[Pod], bool], seed: int) -> Cluster:
+def with_turns_drawn(cluster: Cluster, is_new: Callable[[Pod], bool], seed: int) -> Cluster:
     """The cluster with the pods that controllers make anew in an order that is drawn, behind all others."""
     made, there = list[Pod](), list[Pod]()
     for pod in cluster.pods:
         (made if is_new(pod) else there).append(pod)
-    Random(_turns(seed)).shuffle(made)
+    chance_of_turns(seed).shuffle(made)
     return replace(cluster, pods=(*there, *made))

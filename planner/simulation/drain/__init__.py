@@ -105,9 +105,9 @@ def _harm(plan: DrainPlan) -> tuple[int, int, int]:
     return *_left(plan), sum(row.excess_after - row.excess_before for row in plan.worse)
 
 
-def _in_any_order(pods_on: Mapping[int, Sequence[int]], seed: int) -> Mapping[int, Sequence[int]]:
+def _turns_drawn(pods_on: Mapping[int, Sequence[int]], seed: int) -> Mapping[int, Sequence[int]]:
     """The pods of each node in an order that is drawn: `kubectl drain` evicts them side by side."""
-    chance = random.Random(f"turns {seed}")
+    chance = other_ties.chance_of_turns(seed)
     return {node: chance.sample(pods, len(pods)) for node, pods in pods_on.items()}
 
 
@@ -277,7 +277,7 @@ class DrainRun:
         absent = self._replaced.values()
         simulation = DrainSimulation(doubled, doubles, absent, preemption=self._preemption, seed=seed)
         allowances = Allowances(problem, range(len(problem.pods)))
-        going = self._going if seed is None else _in_any_order(self._going, seed)
+        going = self._going if seed is None else _turns_drawn(self._going, seed)
         played = Drain(simulation, allowances, going, self._effort, self._facts, late=late)
         played.run_until_quiet()
         spread = take(doubled, simulation.scheduler.state)
