@@ -17,9 +17,10 @@ case " $* " in
 esac
 done_before() { grep -q "$1" "$FOLDER/calls"; }
 case "$*" in
+*' --field-selector=metadata.name='*) printf '%s|7||||\\n' n1 n2 ;;
 *' get pods '*) done_before 'patch ReplicaSet/web' && echo 'P|shop|u2|web-2|n1|||ReplicaSet/web' ;;
 *' get pod '*PodScheduled*) echo "0/2 nodes are available" ;;
-*' get pod '*) done_before /binding && echo 'P|u1|n1||||' || echo 'P|u1|||||' ;;
+*' get pod '*) { [ -e "$FOLDER/runs" ] || done_before /binding; } && echo 'P|u1|n1||||' || echo 'P|u1|||||' ;;
 *' get ReplicaSet/web '*ReplicaFailure*) echo forbidden ;;
 *' get ReplicaSet/web '*spec.replicas*) cat "$FOLDER/replicas" 2>/dev/null ;;
 *' get ReplicaSet/web '*planner/resume*) echo '|web|{}' ;;
@@ -65,6 +66,7 @@ def test_a_replacement_is_waited_for_although_a_look_fails(tmp_path: Path, faili
 def test_no_pod_goes_before_its_controller_is_pinned(tmp_path: Path) -> None:
     """The look at the controller failed, the pod was evicted, and its replacement could take the room."""
     ends = "TIMEOUT=2; do_evict shop web-1 u1 ReplicaSet/web '[]'"
+    (tmp_path / "runs").touch()
     code, _, calls = run_part(tmp_path, ends, "get ReplicaSet/web")
     assert code == 1
     pinned = place_of(calls, "patch ReplicaSet/web -n shop --type=json")
@@ -77,6 +79,14 @@ def test_a_pod_is_bound_although_a_look_fails(tmp_path: Path) -> None:
     code, words, calls = run_part(tmp_path, ends, "get pod web-1")
     assert (code, words) == (0, "bound\n")
     assert place_of(calls, "/pods/web-1/binding")
+
+
+def test_nothing_is_bound_to_a_node_that_is_gone(tmp_path: Path) -> None:
+    """What went wrong: the API server takes such a binding, so the script said that it was done."""
+    code, words, calls = run_part(tmp_path, "do_bind shop web-1 u1 n3; echo bound", "nothing")
+    assert code == 1
+    assert "shop/web-1 is not bound: no pod may come to n3 any more" in words
+    assert not [call for call in calls if "/binding" in call]
 
 
 def test_nothing_is_bound_to_a_node_that_cannot_be_read(tmp_path: Path) -> None:
