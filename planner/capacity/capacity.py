@@ -173,6 +173,8 @@ def _surviving(
     """The least over all domains that may be lost, and which it is; only what was counted for all."""
     answers: dict[str, list[BestAnswer]] = {asked.name: [] for asked in several}
     for domain, left in clusters.items():
+        if is_stop_requested(stop_event):
+            break
         there = {asked.name: asked for asked in scalable(left)}
         rest = [there[asked.name] for asked in several]
         for asked, found in _with_answers(rest, walked(Problem(left), rest, stop_event)):

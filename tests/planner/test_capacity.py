@@ -13,6 +13,7 @@ import pytest
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
 from planner import InputError, capacity, simulate
+from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif import remove_nodes, scale
@@ -340,6 +341,21 @@ def test_a_stop_leaves_out_what_was_not_counted_and_says_so() -> None:
     found = capacity(cluster(node("a1", cpu="4"), web(1, cpu="1")), stop_event=stop)
     assert (found.cut, found.workloads) == (True, ())
     assert any("stopped while looking for" in note for note in found.notes)
+
+
+def test_after_a_stop_no_domain_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: after Ctrl-C the cluster without each of hundreds of nodes was still compiled."""
+    stop, compiled = threading.Event(), list[Cluster]()
+    stop.set()
+    module = sys.modules["planner.capacity.capacity"]
+
+    def noted(one: Cluster) -> Problem:
+        compiled.append(one)
+        return Problem(one)
+
+    monkeypatch.setattr(module, "Problem", noted)
+    found = capacity(cluster(node("a1"), node("b1"), web(1)), survive=HOST, stop_event=stop)
+    assert (found.cut, found.workloads, len(compiled)) == (True, (), 1)
 
 
 def test_room_made_by_pods_that_come_before_is_room_for_the_best() -> None:
