@@ -104,7 +104,7 @@ def plan_of(setting: Setting, draw: Random) -> Plan | None:
 
 @pytest.mark.parametrize("number", [8, 36, None])
 def test_no_plan_that_is_drawn_costs_less(number: int | None) -> None:
-    """What went wrong: room for pods that do not come again was called necessary, in one of seventeen clusters."""
+    """What went wrong: room for pods that do not come again was called necessary in one case of seventeen."""
     for seed in seeds.seeds_for(2) if number is None else [number]:
         found, draw = drawn(seed), Random(seed)
         setting, key = Setting.of(ConsolidationQuestion(found), {}), draw.choice((ZONE, ZONE, HOST))
