@@ -119,7 +119,7 @@ class Run:
         kinds = {one.what.partition("=")[0] for one in variations(self.vary)}
         if self.words[0] in {"simulate", "explain"} and kinds & {"lose", "drain"}:
             yield (
-                "every scenario has one way of ties alone, and with others a pod may find no node: "
+                "every scenario is simulated with one order of ties, and with others a pod may find no node: "
                 "`planner check --survive KEY` and `planner drain` draw some"
             )
 

@@ -71,5 +71,5 @@ def test_one_way_of_ties_is_said_to_be_one(planner: Planner, zones: str) -> None
     words = ("sweep", "simulate", "-f", zones, "--vary", f"lose={ZONE}", "--jobs", "1", "-o", "json")
     for seed in ((), ("--seed", "3")):
         (note,) = json.loads(planner(*words, *seed).out)["notes"]
-        assert note.startswith("every scenario has one way of ties alone")
+        assert note.startswith("every scenario is simulated with one order of ties")
     assert json.loads(planner(*words[:1], "check", *words[2:]).out)["notes"] == []
