@@ -17,6 +17,7 @@ from models import Cluster
 from planner import explain
 from planner.documents.explanation import Explanation
 from planner.explain.at_rest import AtRest
+from planner.problem.problem import Problem
 
 TEMPLATES = 500
 ZONES = 3
@@ -71,7 +72,7 @@ def measured(objects: list[Manifest], folder: Path) -> tuple[float, float, Expla
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     cluster = Cluster.load(path)
     start = time.perf_counter()
-    AtRest(cluster, preemption=True)
+    AtRest(Problem(cluster), preemption=True)
     simulated = time.perf_counter()
     (found,) = explain(cluster).items
     return simulated - start, time.perf_counter() - simulated, found

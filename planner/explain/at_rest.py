@@ -39,29 +39,16 @@ class AtRest:
 
     def __init__(
         self,
-        cluster: Cluster,
-        preemption: bool,
-        effort: ExplainEffort = STANDARD.explain,
-        before: Problem | None = None,
-    ) -> None:
-        """Run the queue until it has nothing more to give; quicker where `before` has compiled the pods."""
-        self._set(Problem(cluster, before), preemption, effort)
-
-    @classmethod
-    def drawn(cls, other: AtRest, seed: int, is_new: Callable[[Pod], bool]) -> AtRest:
-        """The same with nodes sampled and ties drawn, and the pods that are new in any order."""
-        found = cls.__new__(cls)
-        found._set(other.problem, other.preemption, other.effort, seed, is_new)
-        return found
-
-    def _set(
-        self,
         problem: Problem,
         preemption: bool,
-        effort: ExplainEffort,
+        effort: ExplainEffort = STANDARD.explain,
         seed: int | None = None,
         is_new: Callable[[Pod], bool] = lambda pod: False,
     ) -> None:
+        """Run the queue until it has nothing more to give.
+
+        With a seed nodes are sampled and ties drawn, and the pods that are new come in any order.
+        """
         self.problem = problem
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
         if seed is not None:

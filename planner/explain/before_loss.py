@@ -33,14 +33,14 @@ class BeforeLoss:
         self.domains: Sequence[str] = sorted(
             {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
         )
-        before = AtRest(cluster, True, effort)
+        before = AtRest(Problem(cluster), True, effort)
         self.evicted = len(before.evicted)
         """How many pods preemption evicts before anything is lost."""
         self.snapshot = before.problem
         """The snapshot, compiled."""
         running = before.cluster()
         for _ in range(effort.rounds_to_rest if before.evicted else 0):
-            before = AtRest(running, True, effort, before.problem)
+            before = AtRest(Problem(running, before.problem), True, effort)
             self.evicted += len(before.evicted)
             running = before.cluster()
             if not before.evicted:
@@ -60,18 +60,18 @@ class BeforeLoss:
 
     def without(self, domain: str) -> AtRest:
         """The cluster at rest once the nodes of a domain are removed."""
-        return self._at_rest(remove_nodes(self._failed_without(domain), f"{self._key}={domain}"))
+        return AtRest(self._removed(domain), True, self._effort)
 
     def drawn(self, domain: str, seeds: Iterable[int]) -> Iterator[AtRest]:
         """The same with ties drawn, and the pods that controllers make again in any order, for each seed."""
-        first = self.without(domain)
-        return (AtRest.drawn(first, seed, lambda pod: not self.waited(pod)) for seed in seeds)
+        problem = self._removed(domain)
+        return (AtRest(problem, True, self._effort, seed, lambda pod: not self.waited(pod)) for seed in seeds)
 
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""
         staying = {pod.key for pod in self._without_end(domain)}
         found = lose_contact(self._failed_without(domain), f"{self._key}={domain}", staying)
-        return self._at_rest(found)
+        return AtRest(Problem(found, self.problem), True, self._effort)
 
     def waiting_for_the_end(self, domain: str) -> list[int]:
         """The pods in whose place none is made as long as their nodes do not answer."""
@@ -100,8 +100,9 @@ class BeforeLoss:
     def _failed_without(self, domain: str) -> Cluster:
         return fail_jobs(self.running, self.jobs, self._failing(domain))
 
-    def _at_rest(self, cluster: Cluster) -> AtRest:
-        return AtRest(cluster, True, self._effort, self.problem)
+    def _removed(self, domain: str) -> Problem:
+        left = remove_nodes(self._failed_without(domain), f"{self._key}={domain}")
+        return Problem(left, self.problem)
 
     def left(self, after: AtRest) -> list[int]:
         """The pods that find no node then, and did not wait for one before."""

@@ -20,6 +20,7 @@ from planner.explain.report import explanation
 from planner.explain.search import FixSearch
 from planner.explain.trial_states import TrialStates
 from planner.explain.unreached import unreached
+from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
@@ -42,7 +43,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
     With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
     When `stop_event` is set, nothing more is tried out.
     """
-    static = AtRest(cluster, preemption, effort.explain)
+    static = AtRest(Problem(cluster), preemption, effort.explain)
     contradicted = contradictions(static.problem, pods)
     wanted = None if pods is None else set(pods)
     _check_names(static, wanted)

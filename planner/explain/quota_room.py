@@ -61,7 +61,7 @@ class RaisedQuotas:
             for quota in problem.cluster.resource_quotas
         )
         cluster = replace(problem.cluster, resource_quotas=quotas)
-        return room, AtRest(cluster, static.preemption, static.effort, problem)
+        return room, AtRest(Problem(cluster, problem), static.preemption, static.effort)
 
 
 def _room(problem: Problem, namespace: str) -> _Room:

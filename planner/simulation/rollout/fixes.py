@@ -31,6 +31,7 @@ from planner.explain.patches import spec_patch, wrapped
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.explain.trials import changed_nodes
+from planner.problem.problem import Problem
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.draw import Ended, play
 from planner.simulation.rollout.makers import Rolling
@@ -197,7 +198,7 @@ def _explained(  # noqa: PLR0913 - the same
     if waiting is None:
         return
     stopped = _cluster_of(prepared, ended)
-    static = AtRest(stopped, preemption, prepared.effort.explain)
+    static = AtRest(Problem(stopped), preemption, prepared.effort.explain)
     pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
     if pod is None or pod not in static.left:
         return

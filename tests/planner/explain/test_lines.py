@@ -53,7 +53,7 @@ def test_a_pod_that_evicts_and_then_waits_has_the_line_of_what_is_left() -> None
         pod("leaving", on="a", cpu="1500m", priority=-1, gone=True),
         pod("big", cpu="2", priority=5),
     ]
-    static = AtRest(cluster(*objects), True)
+    static = AtRest(Problem(cluster(*objects)), True)
     names = [item.name for item in static.problem.pods]
     assert [names[pod] for pod in static.evicted] == ["low"]
     assert static.messages[names.index("big")] == "0/1 nodes are available: 1 Insufficient cpu."
@@ -70,7 +70,7 @@ def test_lines_are_of_the_state_at_rest_where_pods_leave() -> None:
                 if bound and chance.random() < 0.4:
                     item["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         if (found := _read(objects)) is not None:
-            static = AtRest(found, True)
+            static = AtRest(Problem(found), True)
             for left in static.left:
                 line, now = static.messages[left], static.scheduler.diagnose(left).message()
                 assert line.startswith((now.rstrip("."), *_OTHER_LINES)), f"seed {seed}: {line} | {now}"
@@ -104,7 +104,7 @@ def test_lines_are_of_the_state_at_rest(preemption: bool) -> None:
         objects = drawn(seed)
         if (found := _read(objects)) is None:
             continue
-        static = AtRest(found, preemption)
+        static = AtRest(Problem(found), preemption)
         for left in static.left:
             line, now = static.messages[left], static.scheduler.diagnose(left).message()
             assert line.startswith((now.rstrip("."), *_OTHER_LINES)), f"seed {seed}: {line} | {now}"
