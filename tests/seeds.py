@@ -6,7 +6,7 @@
 import os
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -52,6 +52,14 @@ def some(given: Sequence[_Item], quick: int) -> Sequence[_Item]:
 def tries(quick: int) -> int:
     """So many, and a multiple of it in a long run."""
     return quick * EFFORT
+
+
+def until(quick: int, enough: Callable[[], bool]) -> Iterator[int]:
+    """So many tries, a multiple of it in a long run, and up to twenty times as many until they were enough."""
+    for number in range(20 * tries(quick)):
+        if number >= tries(quick) and enough():
+            return
+        yield number
 
 
 def seeds(quick: int) -> Iterator[int]:

@@ -121,7 +121,8 @@ class TrialCluster(ProfiledState):
     @cached_property
     def taken(self) -> Ints:
         """For every template, how much of each resource a pod of it takes."""
-        return np.array([template.requests for template in self.problem.templates], np.int64)
+        requests = [template.requests for template in self.problem.templates]
+        return np.array(requests, np.int64).reshape(-1, len(self.problem.resources))
 
     @cached_property
     def sizes(self) -> Shares:

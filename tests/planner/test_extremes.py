@@ -54,6 +54,13 @@ def test_check_without_pods() -> None:
     assert check(cluster(node("n1"))).violations == 0
 
 
+def test_consolidate_survive_without_pods() -> None:
+    """What went wrong: what pods take had no columns where there are none, and the bound broke down."""
+    plan = consolidate(cluster(node("n1", "a"), node("n2", "b")), survive=ZONE)
+    assert plan.status == "Optimal"
+    assert plan.cost.after == 0
+
+
 def test_a_state_without_pods_has_a_row_for_every_resource() -> None:
     """The load of a node is known even when it is nothing."""
     problem = Problem(cluster(node("n1")))
