@@ -6,7 +6,7 @@
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, TypeVar
 
 import pytest
@@ -54,10 +54,10 @@ def tries(quick: int) -> int:
     return quick * EFFORT
 
 
-def until(quick: int, enough: Callable[[], bool]) -> Iterator[int]:
-    """So many tries, a multiple of it in a long run, and up to twenty times as many until they were enough."""
+def until(quick: int, tried: Sized) -> Iterator[int]:
+    """So many draws, a multiple of it in a long run; up to twenty times as many until something was tried."""
     for number in range(20 * tries(quick)):
-        if number >= tries(quick) and enough():
+        if number >= tries(quick) and tried:
             return
         yield number
 

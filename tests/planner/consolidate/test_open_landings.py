@@ -227,8 +227,8 @@ def test_whatever_node_is_chosen_each_pod_finds_one_and_no_constraint_is_worse(
     draw: Callable[[random.Random], Cluster], draws: int
 ) -> None:
     """Every order within the waves, every node that the filters leave; also when the nodes are deleted."""
-    chance, played = random.Random(seeds.fresh()), 0
-    for _ in seeds.until(draws, lambda: bool(played)):
+    chance, played = random.Random(seeds.fresh()), list[int]()
+    for _ in seeds.until(draws, played):
         found = draw(chance)
         names = [one.name for one in found.nodes]
         going = chance.sample(names, chance.randint(1, len(names) - 2))
@@ -243,7 +243,7 @@ def test_whatever_node_is_chosen_each_pod_finds_one_and_no_constraint_is_worse(
         if is_worse(found, problem, planned, gone):
             # Another workload is worse without its nodes: such a plan is no answer.
             continue
-        played += len(waves)
+        played += range(len(waves))
         ends = sorted(adversary.ends)[:: 1 + len(adversary.ends) // MOST_ENDS]
         assert not any(is_worse(found, problem, end, gone) for end in ends), waves
         totals = {sum(excess(placed(problem.cluster, problem, end)).values()) for end in ends}
