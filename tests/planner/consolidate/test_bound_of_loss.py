@@ -113,4 +113,4 @@ def test_no_plan_that_is_drawn_costs_less(number: int | None) -> None:
         bound = reserve_bound(setting.task(PlanLimits(reserve)))
         for plan in (plan_of(setting, draw) for _ in range(_PLANS)):
             if plan is not None and len(found.nodes) - len(plan.gone) < bound:
-                assert losses.is_worse(in_the_end(found, plan.places, plan.gone)), (seed, key, bound, plan)
+                assert losses.why_worse(in_the_end(found, plan.places, plan.gone)), (seed, key, bound, plan)
