@@ -154,15 +154,19 @@ class DomainLosses:
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
         made_again, staying = (problem.template_of[some] for some in (pods.made_again, pods.staying))
         each = np.concatenate((trial.room_needed[made_again], trial.taken[staying]))
-        largest = np.sort(each, axis=0)[::-1]
+        tied = [_tied_to(trial, pods.made_again, inside) for inside in lost]
         rows = [np.where(inside, 0, usable - thousand * going) for inside in lost]
         needs = [
             thousand
             * (
                 (again + np.where(inside, 0, stays)).sum(axis=1)
-                - self._without_node(problem, domain, largest if thousandths is None else None)
+                - (
+                    self._without_node(problem, domain)
+                    if thousandths is not None
+                    else _largest(each, there, self.of_domain[domain].pods)
+                )
             )
-            for domain, inside in zip(counted, lost, strict=True)
+            for domain, inside, there in zip(counted, lost, tied, strict=True)
         ]
         spare = [
             np.maximum(row.sum(axis=1) - need, row[:, added].sum(axis=1))
@@ -170,13 +174,8 @@ class DomainLosses:
         ]
         return Reserve(np.concatenate(spare), np.concatenate(rows))
 
-    def _without_node(self, problem: Problem, domain: str, largest: Ints | None) -> Ints:
-        """What the pods request that find no node when a domain is lost.
-
-        Those of now, or, with what pods request, the largest first, as many as may be without one.
-        """
-        if largest is not None:
-            return np.asarray(largest[: self.of_domain[domain].pods].sum(axis=0))
+    def _without_node(self, problem: Problem, domain: str) -> Ints:
+        """What the pods request that find no node now when a domain is lost."""
         requests = dict(self.of_domain[domain].requests)
         return np.array([requests.get(name, 0) for name in problem.resources], np.int64)
 
@@ -199,6 +198,22 @@ def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
         for name, amount in zip(after.problem.resources, amounts, strict=True):
             requests[name] += amount * len(pods)
     return PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
+
+
+def _tied_to(trial: TrialCluster, pods: Codes, domain: Mask) -> Codes:
+    """The places of those pods that are in a domain and can be in no other, as their volumes are there."""
+    problem = trial.problem
+    tied = np.zeros(len(problem.templates), np.bool_)
+    for template in np.unique(problem.template_of[pods]).tolist():
+        tied[template] = not (trial.leaves_open(template) or (trial.ever_open(template) & ~domain).any())
+    return np.flatnonzero(domain[problem.node_of[pods]] & tied[problem.template_of[pods]])
+
+
+def _largest(each: Ints, tied: Codes, number: int) -> Ints:
+    """What so many pods request at most, of each resource: those that are tied, and the largest others."""
+    others = np.sort(np.delete(each, tied, axis=0), axis=0)[::-1]
+    more = others[: max(0, number - len(tied))]
+    return np.asarray(each[tied].sum(axis=0) + more.sum(axis=0))
 
 
 def _all_come_again(problem: Problem, movable: Movable) -> bool:

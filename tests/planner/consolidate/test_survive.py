@@ -180,6 +180,22 @@ def bound_of(found: Cluster, losses_now: Mapping[str, PodsWithoutNode] | None = 
     return reserve_bound(setting.task(PlanLimits(reserve)))
 
 
+def test_pods_whose_volumes_are_lost_are_those_that_find_no_node() -> None:
+    """What went wrong: one pod finds no node now without zone a, so a larger one than db-0 needed no room.
+
+    The volume of db-0 is lost with its zone; both pods of web have to find a node in either zone.
+    """
+    uses = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    found = cluster(
+        *(node(f"{zone}{number}", zone, cpu="4") for zone in "ab" for number in range(3)),
+        volume("pv", ["a"]),
+        claim("data", "pv"),
+        pod("db-0", "a0", owner="StatefulSet/db", cpu="1", volumes=uses),
+        *(pod(f"web-{number}", f"b{number}", owner="ReplicaSet/web", cpu="3") for number in range(2)),
+    )
+    assert bound_of(found) == 4
+
+
 @pytest.mark.parametrize(("wanted", "bound"), [(2, 3), (1, 2)])
 def test_pods_that_do_not_come_again_need_no_room(wanted: int, bound: int) -> None:
     """What went wrong: room for two pods was proved necessary, of which the ReplicaSet wants one alone."""
