@@ -123,6 +123,13 @@ def reserve_bound(task: SearchTask) -> int:
     return min(removable.fixed_cost + least, removable.cost(task.before.removed))
 
 
+def with_reserve(found: CostBound, task: SearchTask) -> CostBound:
+    """A bound raised to what nodes cost at least that leave free what has to be."""
+    least = reserve_bound(task)
+    # Of the least moves at the cost that has no reserve nothing is known at another one.
+    return found if least <= found.cost else replace(found, cost=least, moves=None)
+
+
 def _least_price(room: Ints, prices: Ints, need: int) -> int:
     """The price of so much room, a part of a node at a part of its price; costs are whole, so rounded up."""
     # As floats shares could be equal that are not, and the order not that of the least price.

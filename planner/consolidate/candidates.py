@@ -8,13 +8,14 @@ the relaxation takes and a few more of each.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from planner.consolidate.bound import CostBound, cost_bound
+from planner.consolidate.bound import CostBound, cost_bound, with_reserve
 from planner.consolidate.catalogue import Catalogue, MachineType
+from planner.consolidate.layout import PlanLimits
 from planner.consolidate.loss import room_with_preemption
 from planner.consolidate.regions import cells
 from planner.consolidate.removable import Removable
@@ -40,15 +41,15 @@ def candidates(
     question: ConsolidationQuestion,
     catalogue: Catalogue,
     meter: Meter,
-    *,
-    spare: bool = False,
+    limits_of: Callable[[Setting], PlanLimits] | None = None,
     survive: str | None = None,
 ) -> MachineCandidates:
     """The machines of a catalogue that may pay in a cluster.
 
-    With `spare` room has to stay free, with `survive` when any domain of that key is lost.
+    `limits_of` says how much room has to stay free in a setting, if any has, and `survive` the key of which
+    any domain may be lost.  A type that is left out brings no more of it than a cheaper one.
     """
-    alone = Setting.of(question, {})
+    alone, spare = Setting.of(question, {}), limits_of is not None
     useful = _useful(alone, catalogue, spare=spare, survive=survive)
     counts, complete = _that_pay(alone, useful, spare=spare)
     claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
@@ -64,6 +65,8 @@ def candidates(
         return MachineCandidates(
             most, CostBound(known, bound.order, complete=False, quotas=bound.quotas), claimed
         )
+    if limits_of is not None:
+        bound = with_reserve(bound, most.task(limits_of(most)))
     pairs = len(most.movable.templates) * most.problem.nodes.size
     if pairs <= effort.KEPT_AT_ONCE or not bound.order:
         return MachineCandidates(most, bound, claimed)

@@ -20,7 +20,7 @@ from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.emptying import in_the_end
-from planner.consolidate.layout import Layout, moves_to
+from planner.consolidate.layout import Layout, PlanLimits, moves_to
 from planner.consolidate.loss import UNSURVIVED, DomainLosses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
@@ -128,7 +128,8 @@ class _Consolidation:
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
             spare = limits.thousandths > 0 or limits.survive is not None
-            found = candidates(question, catalogue, share, spare=spare, survive=limits.survive)
+            limits_of = self._room_limits if spare else None
+            found = candidates(question, catalogue, share, limits_of, limits.survive)
             self._setting = found.setting
             self._machines = found.setting.kinds
             self._bound = found.bound
@@ -238,6 +239,10 @@ class _Consolidation:
     def _carrying(self, *, pins: bool = False, to_spare: int | None = None) -> CarryingOut:
         pins = pins or self._limits.pins
         return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
+
+    def _room_limits(self, setting: Setting) -> PlanLimits:
+        """What has to stay free in a setting, whatever moves."""
+        return self._carrying().limits(setting, None)
 
     def _costlier(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
         """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""

@@ -47,11 +47,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from planner.consolidate.bound import CostBound, cost_bound, reserve_bound, room_bound
+from planner.consolidate.bound import CostBound, cost_bound, reserve_bound, room_bound, with_reserve
 from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
@@ -151,12 +151,7 @@ class ConsolidationSearch:
         if self._meter.over():
             return CostBound(max(room_bound(self._task), reserve_bound(self._task)), complete=False)
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        found = cost_bound(self._task, share)
-        least = reserve_bound(self._task)
-        if least <= found.cost:
-            return found
-        # Of the least moves at the cost that has no reserve nothing is known at another one.
-        return replace(found, cost=least, moves=None)
+        return with_reserve(cost_bound(self._task, share), self._task)
 
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self._before)

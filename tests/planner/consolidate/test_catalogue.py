@@ -11,6 +11,7 @@ import pytest
 from planner import consolidate
 from planner.consolidate.candidates import candidates
 from planner.consolidate.catalogue import Catalogue
+from planner.consolidate.layout import PlanLimits
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.setting import ConsolidationQuestion, with_added
 from planner.documents.consolidation import ConsolidationPlan
@@ -269,8 +270,19 @@ def test_a_type_whose_pods_of_daemon_sets_may_be_preempted_is_kept() -> None:
     question = ConsolidationQuestion(found, {"old": 1})
     catalogue = Catalogue.of(found, [plain, disk], TYPE)
     for survive, kept in ((None, {"plain"}), (HOST, {"plain", "disk"})):
-        tried = candidates(question, catalogue, Meter(5.0, Clock(10)), spare=True, survive=survive)
+        tried = candidates(question, catalogue, Meter(5.0, Clock(10)), lambda _: PlanLimits(), survive)
         assert {machine.name for machine in tried.setting.machines.values()} == kept
+
+
+def test_the_bound_knows_what_has_to_be_free_on_machines() -> None:
+    """What went wrong: with a catalogue it was that without a loss, 3 machines of 4 cpu for 12."""
+    nodes = [node(f"{zone}{n}", zone, labels={TYPE: "old"}) for zone in "ab" for n in range(6)]
+    pods = [owned(f"web-{n}", f"{'ab'[n % 2]}{n // 2}", cpu="1") for n in range(12)]
+    rows = [{"name": "new", "price": "0.9", "cpu": "4", "memory": "32Gi"}]
+    found = cluster(*nodes, *pods)
+    for words, bound in (({}, 2.7), ({"survive": ZONE}, 5.4), ({"reserve": 0.5}, 5.4)):
+        plan = consolidate(found, prices={"old": 1}, catalogue=rows, **words)
+        assert plan.cost.bound == bound
 
 
 @pytest.mark.parametrize(("pods", "costs"), [(4, (2, 0)), (8, (1.5, 1.5))])
