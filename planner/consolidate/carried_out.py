@@ -40,6 +40,7 @@ class CarryingOut:
     """How layouts are carried out: with pins or without, and so many thousandths of all room free.
 
     With `losses` a search has so many thousandths to spare when a domain is lost; None: what every plan has.
+    If that is `shared` each domain has its share of it.
     """
 
     pins: bool
@@ -47,12 +48,14 @@ class CarryingOut:
     meter: Meter
     losses: DomainLosses | None = None
     to_spare: int | None = None
+    shared: bool = False
 
     def limits(self, setting: Setting, most_moves: int | None) -> PlanLimits:
         """The limits of a search in a setting."""
         reserve = self._reserve(setting)
         if self.losses is not None:
-            other = self.losses.room(setting.trial, setting.movable, setting.added, self.to_spare)
+            about = setting.trial, setting.movable, setting.added
+            other = self.losses.room(*about, self.to_spare, shared=self.shared)
             reserve = other if reserve is None else reserve.with_(other)
         return PlanLimits(reserve, most_moves)
 

@@ -125,13 +125,21 @@ class DomainLosses:
                 yield f"when {self.key} {domain} is lost {pods} no node as the cluster is now; no more will"
 
     def room(
-        self, trial: TrialCluster, movable: Movable, added: Mask, thousandths: int | None
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        added: Mask,
+        thousandths: int | None,
+        *,
+        shared: bool = False,
     ) -> Reserve | None:
         """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
 
         None is what every plan keeps to: as many pods as now may be without a node, the largest ones.  Else
         those that preemption may evict have room, too, and pods need none that find no node now.
-        Machines that are not added yet are none that have to stay.
+        Machines that are not added yet are none that have to stay.  If it is `shared`, each domain also has
+        room for an equal share of what is made again, beside those that can be nowhere else: so much spread
+        over domains asks for, and pods of no domain do not fill the emptiest one.
         """
         problem = trial.problem
         column = problem.nodes.column(self.key)
@@ -168,6 +176,12 @@ class DomainLosses:
             )
             for domain, inside, there in zip(counted, lost, tied, strict=True)
         ]
+        if shared:
+            anywhere = np.delete(each[: len(made_again)], np.concatenate(tied), axis=0).sum(axis=0)
+            rows += [np.where(inside, usable - thousand * going, 0) for inside in lost]
+            needs += [
+                thousand * (anywhere // max(1, len(lost) - 1) + each[there].sum(axis=0)) for there in tied
+            ]
         spare = [
             np.maximum(row.sum(axis=1) - need, row[:, added].sum(axis=1))
             for row, need in zip(rows, needs, strict=True)

@@ -188,26 +188,34 @@ class _Consolidation:
         The bound is that of the first search, in which nothing is to spare.
         """
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
-        layout, best = self._cheapest(self._carrying(), max_moves, share)
-        for to_spare in self._to_spare():
-            if UNSURVIVED not in {kept.reason for kept in best.emptied.given_back.values()} or self._stops():
+        layout, best, is_lost = self._cheapest(self._carrying(), max_moves, share)
+        for to_spare, shared in self._to_spare():
+            if not is_lost or best.cost <= self._least_cost(layout) or self._stops():
                 break
             share = meter.part(meter.left() / 2)
-            found = self._cheapest(self._carrying(to_spare=to_spare), max_moves, share)[1]
+            carrying = self._carrying(to_spare=to_spare, shared=shared)
+            _, found, is_lost = self._cheapest(carrying, max_moves, share)
+            # Where each domain has its share more nodes may be kept than it takes.
+            is_lost = is_lost or shared
             best = min(best, found, key=lambda one: one.key)
         return layout, best
 
-    def _to_spare(self) -> Iterator[int]:
-        """How many thousandths further searches have to spare."""
+    def _to_spare(self) -> Iterator[tuple[int, bool]]:
+        """How many thousandths further searches have to spare, and whether each domain has its share."""
         if self._losses is not None:
             if self._losses.may_need_less(self._alone.problem):
-                yield 0
-            yield from effort.SURVIVAL_TO_SPARE
+                yield 0, False
+            if len(self._losses.of_domain) <= effort.SURVIVAL_SHARED:
+                yield effort.SURVIVAL_TO_SPARE[0], True
+            yield from ((thousandths, False) for thousandths in effort.SURVIVAL_TO_SPARE)
 
     def _cheapest(
         self, carrying: CarryingOut, max_moves: int | None, meter: Meter
-    ) -> tuple[FoundLayout, CarriedOut]:
-        """The cheapest plan of the layouts that the search comes by."""
+    ) -> tuple[FoundLayout, CarriedOut, bool]:
+        """The cheapest plan of the layouts that the search comes by.
+
+        And whether the cheapest layout would leave pods over when a domain is lost: its nodes are given back.
+        """
         setting, limits = self._setting, carrying.limits(self._setting, max_moves)
         meter.look_for("a cheaper set of nodes")
         found = ConsolidationSearch(setting.task(limits), meter, self._machines, self._bound).run()
@@ -216,6 +224,7 @@ class _Consolidation:
         gc.collect()
         self._wave_meter.look_for(_WAVES)
         best = carrying.of(setting, found.layout)
+        is_lost = UNSURVIVED in {kept.reason for kept in best.emptied.given_back.values()}
         if best.emptied.given_back and found.freer is not None and not self._stops():
             best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
         if best.emptied.given_back:
@@ -227,7 +236,7 @@ class _Consolidation:
             if layout is setting.before or not self._stops():
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         best.emptied.check()
-        return found, best
+        return found, best, is_lost
 
     def _stops(self) -> bool:
         """Whether a request to stop ends the search here: what it found is carried out, and nothing else."""
@@ -236,9 +245,11 @@ class _Consolidation:
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
 
-    def _carrying(self, *, pins: bool = False, to_spare: int | None = None) -> CarryingOut:
-        pins = pins or self._limits.pins
-        return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
+    def _carrying(
+        self, *, pins: bool = False, to_spare: int | None = None, shared: bool = False
+    ) -> CarryingOut:
+        pins, room = pins or self._limits.pins, self._limits.thousandths
+        return CarryingOut(pins, room, self._wave_meter, self._losses, to_spare, shared)
 
     def _room_limits(self, setting: Setting) -> PlanLimits:
         """What has to stay free in a setting, whatever moves."""

@@ -84,5 +84,8 @@ RECREATION_SHARE = 0.4
 #: With --survive: the part of the search in which a lost domain's pods need room in sum and no more, and how
 #: many thousandths of all room are to spare in those after it; each has half of the work that is left.
 SURVIVAL_FIRST_SHARE, SURVIVAL_TO_SPARE = 0.5, (30, 100, 250)
+#: Up to so many domains, the first of those is tried with room for an equal share in each: of 60 nodes in
+#: three zones, with volumes, 24 are kept, where 38 were.
+SURVIVAL_SHARED = 8
 #: Points of a frontier, and the part of the limit for the search of each.
 FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05

@@ -21,7 +21,7 @@ from planner.documents.survival import Survival
 from planner.proof.effort import STANDARD
 from planner.proof.meter import Meter
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, replica, scaled, volume
+from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, replica, scaled, spread, volume
 from tests.planner.consolidate.drawn import Drawn, Replica, cases
 from tests.planner.consolidate.outranked import outranked
 
@@ -274,6 +274,22 @@ def test_volumes_in_every_zone_do_not_keep_the_nodes() -> None:
     assert len(plan.kept) <= 6
     now, after = (left_over(survive(one, ZONE)) for one in (found, end_of(found, plan)))
     assert all(pods <= now[zone] for zone, pods in after.items())
+
+
+def test_where_pods_are_spread_each_zone_keeps_room_for_its_share() -> None:
+    """What went wrong: twelve nodes stayed where nine do: no search with room to spare came after a repair.
+
+    Pods that are spread over no zones filled the emptiest one, which could not have its share of the others.
+    """
+    objects: list[Object] = [node(f"{zone}{number}", zone, cpu="8") for zone in "abc" for number in range(6)]
+    for at, (app, cpu) in enumerate((("web", "2"), ("api", "1500m"), ("job", "500m"))):
+        for number in range(9):
+            words: Object = {"spread": [spread(ZONE, 1, "web")]} if app == "web" else {}
+            on = f"{'abc'[number % 3]}{(9 * at + number) // 3 % 6}"
+            words |= {"app": app, "cpu": cpu, "owner": f"ReplicaSet/{app}"}
+            objects.append(pod(f"{app}-{number}", on, **words))
+    plan = consolidate(cluster(*objects), survive=ZONE, time_limit=5)
+    assert len(plan.kept) <= 9
 
 
 def test_what_a_scheduler_without_profile_is_to_place_needs_no_room() -> None:
