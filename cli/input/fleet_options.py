@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.input.options import finite
 from cli.output.help import Command
 
 
@@ -32,7 +33,10 @@ Jobs = Annotated[
     ),
 ]
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="The time limit of one answer.")
+    float,
+    typer.Option(
+        "--timeout", metavar="SECONDS", min=0.1, help="The time limit of one answer.", callback=finite
+    ),
 ]
 Memory = Annotated[
     int | None,

@@ -7,6 +7,8 @@ import typer
 
 #: The commands whose documents are lists of cases, as pipelines and JUnit's XML have them.
 WITH_CASES = "check, simulate, rollout and drain"
+#: As many seconds as thirty years have.
+_NEVER = 1e9
 _Form = TypeVar("_Form", "Output | None", "ScriptOutput | None")
 
 
@@ -52,6 +54,11 @@ def without_cases(output: _Form) -> _Form:
     if for_pipeline(output):
         raise typer.BadParameter(f"{output} is for {WITH_CASES}")
     return output
+
+
+def finite(seconds: float | None) -> float | None:
+    """A time limit in which shares can be reckoned; `inf` is one that no search reaches."""
+    return None if seconds is None else min(seconds, _NEVER)
 
 
 class Shape(StrEnum):
@@ -235,7 +242,13 @@ Prefer = Annotated[
 ]
 TimeLimit = Annotated[
     float,
-    typer.Option("--time-limit", metavar="SECONDS", min=0.0, help="When to stop looking for a better plan."),
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        min=0.0,
+        help="When to stop looking for a better plan.",
+        callback=finite,
+    ),
 ]
 BatchLimit = Annotated[
     float | None,
@@ -244,6 +257,7 @@ BatchLimit = Annotated[
         metavar="SECONDS",
         min=0.0,
         help="When to stop looking for a better plan: 30, and a second for every 5,000 pods beyond 150,000.",
+        callback=finite,
     ),
 ]
 Metrics = Annotated[
