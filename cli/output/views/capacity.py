@@ -119,7 +119,8 @@ def _sets(document: Capacity) -> Iterator[Section]:
     """What stops the next copy."""
     found = document.sets
     if found is not None and found.message:
-        lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node ({', '.join(found.limited_by)}):")
+        refused_by = f" ({', '.join(found.limited_by)})" if found.limited_by else ""
+        lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node{refused_by}:")
         yield section("", lead, told(found.message), *_evicting(found.limited_by))
 
 
