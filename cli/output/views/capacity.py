@@ -74,7 +74,8 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
     ties = _as_ties_go(document)
     if len(document.workloads) == 1:
         (row,) = document.workloads
-        more = counted(row.more, "more replica") if row.more else "no more replicas"
+        least = "" if row.limited_by else "at least "
+        more = f"{least}{counted(row.more, 'more replica')}" if row.more else "no more replicas"
         good = row.more and not ties
         return VerdictBlock(f"{row.workload} has room for {more}{lost}{ties}.", "good" if good else "warning")
     none = sum(not row.more for row in document.workloads)
@@ -119,7 +120,8 @@ def _sets(document: Capacity) -> Iterator[Section]:
     """What stops the next copy."""
     found = document.sets
     if found is not None and found.message:
-        lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node ({', '.join(found.limited_by)}):")
+        refused_by = f" ({', '.join(found.limited_by)})" if found.limited_by else ""
+        lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node{refused_by}:")
         yield section("", lead, told(found.message), *_evicting(found.limited_by))
 
 

@@ -99,7 +99,8 @@ def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:
 
 
 def _end(end: RolloutEnd, page: Page) -> str:
-    return " / ".join(f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items())
+    parts = [f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items() if pods]
+    return " / ".join(parts) or "<none>"
 
 
 def _of_runs(text: str, runs: int, of: int) -> str:
