@@ -79,11 +79,10 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
         good = row.more and not ties
         return VerdictBlock(f"{row.workload} has room for {more}{lost}{ties}.", "good" if good else "warning")
     none = sum(not row.more for row in document.workloads)
-    least = document.workloads[0]
     if none:
         of = f"{counted(len(document.workloads), 'workload')} {'has' if none == 1 else 'have'}"
         return VerdictBlock(f"{none} of {of} no room for another replica{lost}{ties}.", "warning")
-    more = counted(least.more, "more replica")
+    more = counted(document.workloads[0].more, "more replica")
     counted_only = " that was counted" if document.cut else ""
     text = f"Every workload{counted_only} has room for at least {more}{lost}{ties}."
     return VerdictBlock(text, "warning" if ties else "good")
