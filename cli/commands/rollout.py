@@ -111,8 +111,9 @@ def rollout(
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
     numbers, changes = scale_sequences(changes)
     if numbers:
-        if filename or junit or report or options.for_pipeline(output):
-            without = "no -f, --junit, --report, -o github, -o gitlab"
+        of_manifests = filename or restart or prune is not None
+        if of_manifests or junit or report or options.for_pipeline(output):
+            without = "no -f, --restart, --prune, --junit, --report, -o github, -o gitlab"
             raise InputError([f"--scale with several numbers is played by itself: {without}"])
         cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
         numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}
