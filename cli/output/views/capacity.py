@@ -41,16 +41,22 @@ def names(document: Capacity) -> Iterator[str]:
 def _verdict(document: Capacity) -> Iterator[Block]:
     """What is short first, then the copies; the workloads where nothing else is to be said."""
     short, many = sum(bool(row.pending) for row in document.autoscalers), len(document.autoscalers)
+    drawn = sum(bool(row.failing_draws) for row in document.autoscalers)
     found = document.sets
-    if short:
+    if short or drawn:
         together = "" if many == 1 else " together with the others"
         of = counted(many, "autoscaler")
-        lost = _lost(document)
-        yield VerdictBlock(f"{short} of {of} cannot be at the maximum{together}{lost}.", "bad")
+        lost, only = _lost(document), "" if short else " only as ties go here"
+        can = f"{short} of {of} cannot" if short else f"{drawn} of {of} can"
+        text = f"{can} be at the maximum{together}{lost}{only}."
+        yield VerdictBlock(text, "bad" if short else "warning")
     if found is not None:
-        text = f"There is {_copies(found)}{f' when {found.lost} is lost' if found.lost else ''}."
-        yield Sentence(text) if short else VerdictBlock(text, "good" if found.more else "warning")
-    elif not short:
+        fewer = found.fewest is not None and found.fewest < found.more
+        ties = f", as ties go here: with others for {found.fewest or 'none'}" if fewer else ""
+        text = f"There is {_copies(found)}{f' when {found.lost} is lost' if found.lost else ''}{ties}."
+        good = found.more and not fewer
+        yield Sentence(text) if short or drawn else VerdictBlock(text, "good" if good else "warning")
+    elif not (short or drawn):
         yield _of_workloads(document)
 
 
