@@ -14,7 +14,7 @@ from random import Random
 
 from models import Cluster
 from models.objects.pod import Pod
-from models.words import counted
+from models.words import counted, value_told
 from planner.problem.problem import Problem
 from planner.proof.effort import DrawEffort
 
@@ -42,7 +42,11 @@ def in_draws(failing: int, effort: DrawEffort) -> str:
 
 def losses(failing: Mapping[str, int], what: str, effort: DrawEffort) -> Iterator[str]:
     """At most one note: the domains of which the loss does something in some draws, as told by `what`."""
-    told = [f"without {domain} {in_draws(draws, effort)}" for domain, draws in failing.items() if draws]
+    told = [
+        f"without {value_told(domain)} {in_draws(draws, effort)}"
+        for domain, draws in failing.items()
+        if draws
+    ]
     if told:
         others = len(told) - _MOST_DOMAINS
         more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
