@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD
+from planner.scheduler.other_ties import turns_drawn
 from planner.scheduler.remarks import no_profile
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.autoscaling import targets_of
@@ -32,15 +33,10 @@ class _Rest(NamedTuple):
 
 def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
     """A row for every autoscaler, those with the most pending pods first."""
-    targets = [*targets_of(cluster)]
-    together, largest = cluster, dict[str, int]()
-    for _, workload, most in targets:
-        largest[workload.full_name] = max(most, largest.get(workload.full_name, 0))
-    for name, most in largest.items():
-        together = scale(together, name, most)
+    targets, largest = [*targets_of(cluster)], _largest(cluster)
     # One that takes pods away makes room for those of others.
     makes_room = any(workload.spec.replicas > most for _, workload, most in targets)
-    rest, rows = _rest(together) if targets else _Rest({}, ()), []
+    rest, rows = _rest(_scaled(cluster, largest)) if targets else _Rest({}, ()), []
     for number, (scaler, workload, most) in enumerate(targets):
         report_best(f"{number} of {len(targets)} autoscalers")
         name, alone = workload.full_name, 0
@@ -61,10 +57,39 @@ def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
     yield from sorted(rows, key=lambda row: (-row.pending, row.namespace, row.name))
 
 
-def _rest(cluster: Cluster) -> _Rest:
-    """The pods that stay pending, by their workload."""
+def _largest(cluster: Cluster) -> Mapping[str, int]:
+    """By workload the maximum of its autoscalers."""
+    largest = dict[str, int]()
+    for _, workload, most in targets_of(cluster):
+        largest[workload.full_name] = max(most, largest.get(workload.full_name, 0))
+    return largest
+
+
+def _scaled(cluster: Cluster, replicas: Mapping[str, int]) -> Cluster:
+    for name, number in replicas.items():
+        cluster = scale(cluster, name, number)
+    return cluster
+
+
+def short_in_draw(cluster: Cluster, seed: int, is_new: Callable[[Pod], bool]) -> Iterator[tuple[str, str]]:
+    """By namespace and name the autoscalers with pending pods when all are at their maximum, with ties drawn.
+
+    Pods that are new come in any order.
+    """
+    rest = _rest(_scaled(cluster, _largest(cluster)), seed, is_new)
+    for scaler, workload, _ in targets_of(cluster):
+        if workload.full_name in rest.pending:
+            yield scaler.namespace, scaler.name
+
+
+def _rest(
+    cluster: Cluster, seed: int | None = None, is_new: Callable[[Pod], bool] = lambda pod: False
+) -> _Rest:
+    """The pods that stay pending, by their workload; with a seed ties are drawn, and turns of new pods."""
     problem, owners = Problem(cluster), workloads_of(cluster)
-    scheduler = Scheduler(problem)
+    scheduler = Scheduler(problem, seed=seed)
+    if seed is not None:
+        scheduler.queue = turns_drawn(problem, scheduler.queue, is_new, seed)
     coming: dict[str, dict[int, int]] = defaultdict(dict)
     for pod in scheduler.queue:
         if (name := _workload(owners, problem.pods[pod])) is not None:

@@ -11,7 +11,7 @@ from models.errors import InputError
 from models.snapshot import Snapshot
 from planner.capacity.autoscalers import at_maximum
 from planner.capacity.best import BestAnswer, with_best
-from planner.capacity.drawn import fewest_of_draws
+from planner.capacity.drawn import CapacityDraws
 from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
 from planner.capacity.sets import count_sets, of_other_schedulers
@@ -21,7 +21,7 @@ from planner.documents.plan import Cut
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
 from planner.proof.effort import STANDARD
-from planner.scheduler.other_ties import NOT_DRAWN, TOLD
+from planner.scheduler.other_ties import NOT_DRAWN, some_of
 from planner.scheduler.remarks import remarks
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
@@ -51,25 +51,27 @@ def capacity(  # noqa: PLR0913 - the options of the command
     """
     several = _wanted(cluster, workloads) if workloads or sets is None else []
     problem = Problem(cluster)
+    left: Mapping[str | None, Cluster]
     if survive is None:
         counted = _with_answers(several, walked(problem, several, stop_event))
         answers = [BestAnswer(cluster, asked, found) for asked, found in counted]
-        left = {"": cluster}
+        left = {None: cluster}
     else:
         domains = cluster.domains(survive, f"--survive {survive}")
         left = {domain: remove_nodes(cluster, f"{survive}={domain}") for domain in domains}
         answers = _surviving(left, several, stop_event)
     told = [answer.asked for answer in answers if answer.found.more]
-    drawn = fewest_of_draws(problem, told, [*left.values()], STANDARD.draws, stop_event)
+    draws = CapacityDraws(problem, [*left.values()], STANDARD.draws, stop_event)
+    drawn = draws.fewest_replicas(told)
     rows = [_row(answer, drawn) for answer in answers]
     sought = "room for the other workloads" if len(answers) < len(several) else None
     if best:
         rows, unfinished = with_best(answers, rows, time_limit, stop_event)
         sought = sought or ("the best placements" if unfinished else None)
-    copies = None if sets is None else _sets(cluster, sets, survive, stop_event)
+    copies = None if sets is None else _sets(left, sets, draws)
     if copies is not None and not copies.exact and is_stop_requested(stop_event):
         sought = sought or "room for more copies"
-    together = _autoscalers(cluster, survive) if autoscalers else ()
+    together = _autoscalers(left, draws) if autoscalers else ()
     document = Capacity(
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
@@ -85,8 +87,8 @@ def capacity(  # noqa: PLR0913 - the options of the command
                     *left_out(cluster),
                     *(() if sets is None else of_other_schedulers(cluster, sets)),
                     *(ineffective(cluster) if autoscalers else ()),
-                    *((NOT_DRAWN,) if told and not drawn else ()),
-                    *_counted_one_way(copies, together),
+                    *_about_draws(together),
+                    *(() if (drawn or not told) and _is_drawn(copies, together) else (NOT_DRAWN,)),
                 )
             )
         ),
@@ -94,12 +96,16 @@ def capacity(  # noqa: PLR0913 - the options of the command
     return document.cut_while(None if sought is None else Cut(sought, is_stop_requested(stop_event)))
 
 
-def _counted_one_way(sets: SetCapacity | None, autoscalers: Sequence[AutoscalerCapacity]) -> Iterator[str]:
-    """That what fits was not counted with other ties."""
-    fits = ["copies"] if sets is not None and sets.more else []
-    fits += ["autoscalers"] if any(not row.pending for row in autoscalers) else []
-    if fits:
-        yield f"{' and '.join(fits)}: no other ties were drawn, with which fewer may fit; {TOLD}"
+def _is_drawn(sets: SetCapacity | None, autoscalers: Sequence[AutoscalerCapacity]) -> bool:
+    """Whether ties were drawn for the copies and autoscalers that fit."""
+    copies = sets is None or not sets.more or sets.fewest is not None
+    return copies and all(row.pending or row.failing_draws is not None for row in autoscalers)
+
+
+def _about_draws(autoscalers: Sequence[AutoscalerCapacity]) -> Iterator[str]:
+    """At most one note: the autoscalers that fit only as ties go."""
+    failing = {f"{row.namespace}/{row.name}": row.failing_draws or 0 for row in autoscalers}
+    yield from some_of(failing, "pods stay pending at the maximum of", STANDARD.draws)
 
 
 def _with_answers(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:
@@ -139,36 +145,36 @@ def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
     return [*(chosen or every).values()]
 
 
-def _sets(
-    cluster: Cluster, manifests: Snapshot, key: str | None, stop_event: threading.Event | None
-) -> SetCapacity:
-    """How many copies, or the least over all domains of the key."""
-    if key is None:
-        return count_sets(cluster, manifests, stop_event)
+def _sets(clusters: Mapping[str | None, Cluster], manifests: Snapshot, draws: CapacityDraws) -> SetCapacity:
+    """How many copies, or the least over all domains that may be lost; and in the worst draw of ties."""
     counted = [
-        count_sets(remove_nodes(cluster, f"{key}={domain}"), manifests, stop_event).model_copy(
-            update={"lost": domain}
-        )
-        for domain in cluster.domains(key, f"--survive {key}")
+        count_sets(left, manifests, draws.stop_event).model_copy(update={"lost": domain})
+        for domain, left in clusters.items()
     ]
     # What is exact is the least of all, whatever those that are not come to.
-    return min(counted, key=lambda found: (found.more, not found.exact))
+    least = min(counted, key=lambda found: (found.more, not found.exact))
+    fewest = draws.fewest_copies(least, manifests) if least.more else None
+    return least.model_copy(update={"fewest": fewest})
 
 
-def _autoscalers(cluster: Cluster, key: str | None) -> tuple[AutoscalerCapacity, ...]:
-    """All autoscalers at their maximum; of each the worst over all domains of the key."""
-    if key is None:
-        return tuple(at_maximum(cluster))
+def _autoscalers(
+    clusters: Mapping[str | None, Cluster], draws: CapacityDraws
+) -> tuple[AutoscalerCapacity, ...]:
+    """All autoscalers at their maximum; of each the worst over all domains that may be lost."""
     worst: dict[tuple[str, str], AutoscalerCapacity] = {}
-    for domain in cluster.domains(key, f"--survive {key}"):
-        for found in at_maximum(remove_nodes(cluster, f"{key}={domain}")):
+    for domain, left in clusters.items():
+        for found in at_maximum(left):
             row, name = found.model_copy(update={"lost": domain}), (found.namespace, found.name)
             worst[name] = max(worst.get(name, row), row, key=lambda row: (row.pending, row.alone))
+    fit = [name for name, row in worst.items() if not row.pending]
+    failing = draws.failing() if fit else None
+    if failing is not None:
+        worst |= {name: worst[name].model_copy(update={"failing_draws": failing[name]}) for name in fit}
     return tuple(sorted(worst.values(), key=lambda row: (-row.pending, row.namespace, row.name)))
 
 
 def _surviving(
-    clusters: Mapping[str, Cluster], several: Sequence[Asked], stop_event: threading.Event | None
+    clusters: Mapping[str | None, Cluster], several: Sequence[Asked], stop_event: threading.Event | None
 ) -> list[BestAnswer]:
     """The least over all domains that may be lost, and which it is; only what was counted for all."""
     answers: dict[str, list[BestAnswer]] = {asked.name: [] for asked in several}

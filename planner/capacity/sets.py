@@ -44,6 +44,15 @@ def count_sets(
     return counting.best
 
 
+def placed_in_draw(
+    cluster: Cluster, manifests: Snapshot, copies: int, seed: int, stop_event: threading.Event | None
+) -> int | None:
+    """How many of so many copies are placed with ties drawn; None after a stop."""
+    attempt = _Attempt.of(cluster, manifests, copies, stop_event, seed)
+    found = [] if attempt is None else [told.more for told in attempt.counted(stop_event)]
+    return None if is_stop_requested(stop_event) else max(found)
+
+
 def of_other_schedulers(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
     """A note for each scheduler without a profile that pods of a copy ask for: they are not counted."""
     copy = copied(manifests, next(_free_numbers(cluster, manifests)))
@@ -102,9 +111,17 @@ class _Attempt:
 
     @classmethod
     def of(
-        cls, cluster: Cluster, manifests: Snapshot, copies: int, stop_event: threading.Event | None
+        cls,
+        cluster: Cluster,
+        manifests: Snapshot,
+        copies: int,
+        stop_event: threading.Event | None,
+        seed: int | None = None,
     ) -> _Attempt | None:
-        """The copies applied, and the pods that controllers make of them; None after a stop."""
+        """The copies applied, and the pods that controllers make of them; None after a stop.
+
+        With a seed nodes are sampled and ties drawn.
+        """
         several = [copied(manifests, number) for number in islice(_free_numbers(cluster, manifests), copies)]
         if is_stop_requested(stop_event):
             return None
@@ -113,7 +130,7 @@ class _Attempt:
             return None
         problem = Problem(more)
         copy_of = {name: number for number, copy in enumerate(several, 1) for name in _namespaces(copy)}
-        scheduler = Scheduler(problem)
+        scheduler = Scheduler(problem, seed=seed)
         scheduler.restore_nominations(scheduler.queue)
         pods_by_copy: list[list[int]] = [[] for _ in range(copies + 1)]
         for pod in scheduler.queue:

@@ -42,7 +42,6 @@ from planner.whatif.nodes import cordon, without_nodes
 UNSAFE = "no safe wave empties it"
 WORSE = "a constraint would be worse without it"
 UNRESERVED = "without it too little room would be free"
-UNSURVIVED = "without it pods would find no node when a domain is lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +261,9 @@ class Emptying:
         end = found.end(self._problem.cluster)
         if self._has_more(Problem(end, self._problem), {}):
             return WORSE
-        return UNSURVIVED if self.losses is not None and self.losses.is_worse(end) else ""
+        if self.losses is None or not found.removed.any():
+            return ""
+        return self.losses.why_worse(end, self.meter.limit_is_over)
 
     def _has_more(self, problem: Problem, places: Mapping[str, str]) -> bool:
         """Whether a cluster has more faults than before when some pods are elsewhere."""

@@ -23,6 +23,9 @@ from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
 from planner.state.state import State
 
+#: Two or three such sums together stay below 2^63.
+MOST_IN_SUM = 1 << 61
+
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
@@ -42,10 +45,12 @@ class Reserve:
         """
         problem = trial.problem
         state = State(problem)
+        thousand = thousand_for(state)
         staying = np.flatnonzero((problem.node_of >= 0) & (movable.weights == 0)).tolist()
         going = state.load_of(np.array([pod for pod in staying if goes_with_its_node(problem, pod)], np.intp))
-        usable = np.where(trial.left_to_devices, 1000 * PLENTY, (1000 - thousandths) * problem.allocatable)
-        return cls((usable - 1000 * state.used).sum(axis=1), usable - 1000 * going)
+        usable = (thousand - thousandths) * problem.allocatable
+        usable[trial.left_to_devices] = 1000 * PLENTY
+        return cls((usable - thousand * state.used).sum(axis=1), usable - thousand * going)
 
     def lacks(self, removed: Mask) -> bool:
         """Whether too little is free without some nodes."""
@@ -57,6 +62,12 @@ class Reserve:
             return self
         spare, brings = (self.spare, other.spare), (self.brings, other.brings)
         return Reserve(np.concatenate(spare), np.concatenate(brings))
+
+
+def thousand_for(state: State) -> Ints:
+    """A thousand to multiply amounts with, as an integer of Python's where 64 bits cannot count the sums."""
+    amounts = np.concatenate((state.problem.allocatable, state.used)).sum(axis=1)
+    return np.full(1, 1000, np.int64 if amounts.max(initial=0) < MOST_IN_SUM // 1000 else object)
 
 
 @dataclass(frozen=True, slots=True)

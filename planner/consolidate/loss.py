@@ -9,7 +9,7 @@ node, as those of DaemonSets, are not counted when they are preempted: no plan h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from models import Cluster
 from models.words import value_told
-from planner.consolidate.layout import Reserve
+from planner.consolidate.layout import Reserve, thousand_for
 from planner.consolidate.removable import goes_with_its_node
 from planner.constraints.family import PLENTY
 from planner.eviction.controllers import DEVICES, EPHEMERAL, OF_JOB
@@ -35,6 +35,9 @@ from planner.scheduler.profile import profiles_of
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
 from planner.whatif.jobs import failing
+
+UNSURVIVED = "without it pods would find no node when a domain is lost"
+UNTRIED = "it is not known yet what the loss of a domain leaves without it"
 
 
 class PodsWithoutNode(NamedTuple):
@@ -65,24 +68,40 @@ class DomainLosses:
     evicted: int
     #: Whether controllers make every pod again that may move: some do not where there are too many.
     all_come_again: bool
+    #: Whether all domains were lost before the time was over; of the others nothing is known.
+    complete: bool = True
 
     @classmethod
-    def of(cls, problem: Problem, movable: Movable, key: str) -> DomainLosses:
-        """The domains of a key that some node has."""
+    def of(
+        cls, problem: Problem, movable: Movable, key: str, is_over: Callable[[], bool] = lambda: False
+    ) -> DomainLosses:
+        """The domains of a key that some node has, as far as the time goes."""
         problem.cluster.domains(key, f"--survive {key}")
         before = BeforeLoss(problem.cluster, key)
-        return cls(key, _losses(before), before.evicted, _all_come_again(problem, movable))
+        found = dict[str, PodsWithoutNode]()
+        for domain in before.domains:
+            if is_over():
+                break
+            found[domain] = _loss(before, before.without(domain))
+        complete = len(found) == len(before.domains)
+        return cls(key, found, before.evicted, _all_come_again(problem, movable), complete)
 
-    def is_worse(self, cluster: Cluster) -> bool:
-        """Whether more pods than now find no node when a domain is lost that this cluster still has.
+    def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = lambda: False) -> str:
+        """Why more pods than now may find no node when a domain is lost that this cluster has; or nothing.
 
-        Or whether preemption evicts more pods before any is.
+        Nor may preemption evict more pods before any is lost.
         """
+        if not self.complete:
+            return UNTRIED
         before = BeforeLoss(cluster, self.key)
         if before.evicted > self.evicted:
-            return True
-        found = _losses(before)
-        return any(loss.is_worse(self.of_domain.get(domain, _NONE)) for domain, loss in found.items())
+            return UNSURVIVED
+        for domain in before.domains:
+            if is_over():
+                return UNTRIED
+            if _loss(before, before.without(domain)).is_worse(self.of_domain.get(domain, _NONE)):
+                return UNSURVIVED
+        return ""
 
     def failing_draws(self, cluster: Cluster, effort: DrawEffort, meter: Meter) -> Mapping[str, int] | None:
         """By domain that this cluster has in how many draws of ties more pods than now find no node.
@@ -127,8 +146,9 @@ class DomainLosses:
             return None
         lost = [column.codes == column.code_of[domain] for domain in counted]
         state = State(problem)
+        thousand = thousand_for(state)
         # What pods request beyond what their node has they may keep.
-        usable = np.maximum((1000 - (thousandths or 0)) * problem.allocatable, 1000 * state.used)
+        usable = np.maximum((thousand - (thousandths or 0)) * problem.allocatable, thousand * state.used)
         usable[trial.left_to_devices] = 1000 * PLENTY
         pods = _by_loss(problem, movable)
         keep_room = pods.going if thousandths is not None else _not_outranked(problem, pods.going)
@@ -136,15 +156,19 @@ class DomainLosses:
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
         made_again, staying = (problem.template_of[some] for some in (pods.made_again, pods.staying))
         each = np.concatenate((trial.room_needed[made_again], trial.taken[staying]))
-        largest = np.sort(each, axis=0)[::-1]
-        rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
+        tied = [_tied_to(trial, pods.made_again, inside) for inside in lost]
+        rows = [np.where(inside, 0, usable - thousand * going) for inside in lost]
         needs = [
-            1000
+            thousand
             * (
                 (again + np.where(inside, 0, stays)).sum(axis=1)
-                - self._without_node(problem, domain, largest if thousandths is None else None)
+                - (
+                    self._without_node(problem, domain)
+                    if thousandths is not None
+                    else _largest(each, there, self.of_domain[domain].pods)
+                )
             )
-            for domain, inside in zip(counted, lost, strict=True)
+            for domain, inside, there in zip(counted, lost, tied, strict=True)
         ]
         spare = [
             np.maximum(row.sum(axis=1) - need, row[:, added].sum(axis=1))
@@ -152,13 +176,8 @@ class DomainLosses:
         ]
         return Reserve(np.concatenate(spare), np.concatenate(rows))
 
-    def _without_node(self, problem: Problem, domain: str, largest: Ints | None) -> Ints:
-        """What the pods request that find no node when a domain is lost.
-
-        Those of now, or, with what pods request, the largest first, as many as may be without one.
-        """
-        if largest is not None:
-            return np.asarray(largest[: self.of_domain[domain].pods].sum(axis=0))
+    def _without_node(self, problem: Problem, domain: str) -> Ints:
+        """What the pods request that find no node now when a domain is lost."""
         requests = dict(self.of_domain[domain].requests)
         return np.array([requests.get(name, 0) for name in problem.resources], np.int64)
 
@@ -173,19 +192,30 @@ _NONE = PodsWithoutNode(0, 0)
 _NEEDS_AS_MUCH = {"", OF_JOB, EPHEMERAL, DEVICES}
 
 
-def _losses(before: BeforeLoss) -> dict[str, PodsWithoutNode]:
-    """What the loss of every domain leaves without a node; pods that wait already are not counted."""
-    return {domain: _loss(before, before.without(domain)) for domain in before.domains}
-
-
 def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
-    """What is without a node after a loss."""
+    """What is without a node after a loss; pods that wait already are not counted."""
     left, requests = before.left(after), Counter[str]()
     for pods in after.problem.by_template(left).values():
         amounts = after.problem.template(pods[0]).amounts
         for name, amount in zip(after.problem.resources, amounts, strict=True):
             requests[name] += amount * len(pods)
     return PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
+
+
+def _tied_to(trial: TrialCluster, pods: Codes, domain: Mask) -> Codes:
+    """The places of those pods that are in a domain and can be in no other, as their volumes are there."""
+    problem = trial.problem
+    tied = np.zeros(len(problem.templates), np.bool_)
+    for template in np.unique(problem.template_of[pods]).tolist():
+        tied[template] = not (trial.leaves_open(template) or (trial.ever_open(template) & ~domain).any())
+    return np.flatnonzero(domain[problem.node_of[pods]] & tied[problem.template_of[pods]])
+
+
+def _largest(each: Ints, tied: Codes, number: int) -> Ints:
+    """What so many pods request at most, of each resource: those that are tied, and the largest others."""
+    others = np.sort(np.delete(each, tied, axis=0), axis=0)[::-1]
+    more = others[: max(0, number - len(tied))]
+    return np.asarray(each[tied].sum(axis=0) + more.sum(axis=0))
 
 
 def _all_come_again(problem: Problem, movable: Movable) -> bool:

@@ -19,9 +19,9 @@ from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
-from planner.consolidate.emptying import UNSURVIVED, in_the_end
+from planner.consolidate.emptying import in_the_end
 from planner.consolidate.layout import Layout, moves_to
-from planner.consolidate.loss import DomainLosses
+from planner.consolidate.loss import UNSURVIVED, DomainLosses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
@@ -116,7 +116,9 @@ class _Consolidation:
         self._alone = Setting.of(question, {})
         self._losses: DomainLosses | None = None
         if limits.survive is not None:
-            self._losses = DomainLosses.of(self._alone.problem, self._alone.movable, limits.survive)
+            self._meter.look_for("pods without a node when a domain is lost")
+            about = self._alone.problem, self._alone.movable, limits.survive
+            self._losses = DomainLosses.of(*about, self._meter.over)
         #: Whether the machines that are looked at are all that a plan may add.
         self._claimed = True
         self._setting = self._alone
@@ -261,8 +263,9 @@ class _Consolidation:
         cost = self._cost(layout.layout)
         if self._limits.pins or cost >= best.cost:
             return
-        over = self._wave_meter.over()
-        if self._losses is None or not (over or self._is_lost(layout.layout, self._losses)):
+        if self._losses is None or not (
+            self._wave_meter.over() or self._is_lost(layout.layout, self._losses)
+        ):
             further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)
             nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
             could = (
@@ -271,7 +274,7 @@ class _Consolidation:
             yield f"{could}: by evictions alone no safe waves were found that lead there"
             if best.emptied.is_open:
                 yield "plan again when these are gone: where replacements are is known then, and more may go"
-        if over:
+        if self._wave_meter.over():
             why = "it was stopped" if self._wave_meter.stopped else "the time was over"
             yield f"whether --pin saves more was not tried: {why}"
             return
@@ -289,7 +292,8 @@ class _Consolidation:
         names, moves = problem.nodes.names, moves_to(problem, setting.movable, setting.before, layout)
         places = {problem.pods[move.pod].key: names[move.target] for move in moves}
         gone = frozenset(problem.nodes.names_of(layout.removed))
-        return losses.is_worse(in_the_end(problem.cluster, places, gone))
+        end = in_the_end(problem.cluster, places, gone)
+        return bool(losses.why_worse(end, self._wave_meter.over))
 
     def _why_unmodelled(self) -> str:
         if not self._claimed:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.consolidate.layout import Layout, SearchTask, shares
+from planner.consolidate.layout import MOST_IN_SUM, Layout, SearchTask, shares
 from planner.consolidate.removable import Removable
 from planner.consolidate.site_counts import SiteCounts
 from planner.cpsat.kept import Keepable, KeptRequirements, KeptSolution, Site
@@ -134,7 +134,10 @@ class NodeRegions:
         inside = np.flatnonzero(nodes & self._removable.mask).tolist()
         lost = reserve.brings[:, layout.removed & ~nodes].sum(axis=1)
         for row, spare in zip(reserve.brings, (reserve.spare - lost).tolist(), strict=True):
-            yield spare, {node: int(row[node]) for node in inside}
+            brings = {node: int(row[node]) for node in inside}
+            # Models count in 64 bits: numbers that are too large for that are rounded so that more may go.
+            unit = 1 + sum(map(abs, (spare, *brings.values()))) // MOST_IN_SUM
+            yield -(-spare // unit), {node: number // unit for node, number in brings.items()}
 
     def _current(self, layout: Layout, nodes: Mask) -> KeptSolution:
         coming: dict[Site, int] = {}

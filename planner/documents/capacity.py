@@ -55,6 +55,9 @@ class AutoscalerCapacity(DocumentPart):
     """With --survive, the domain whose loss leaves the most pods pending."""
     message: str = ""
     """The scheduler's line about the first of them when all are at their maximum."""
+    failing_draws: int | None = None
+    """Where none is pending: in how many of eight draws of ties, and of which pod comes first, one is. Null
+    where none are drawn, as on large clusters."""
 
 
 class SetCapacity(DocumentPart):
@@ -65,6 +68,9 @@ class SetCapacity(DocumentPart):
     more: int
     """So many copies are placed one after the other without evicting a pod; of one more a pod is left without
     a node."""
+    fewest: int | None = None
+    """How many of these are placed in the worst of eight draws of ties, and of which lost pod comes back
+    first. Null where none are drawn, as on large clusters."""
     exact: bool = True
     """Whether one more was tried. False after Ctrl-C, and where more than 200,000 pods would have to be made:
     `more` copies fit at least."""

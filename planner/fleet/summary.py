@@ -20,8 +20,9 @@ def figures(document: Found) -> dict[str, Figure]:
     if kind == "SurvivalList":
         return figures(_one_survival(document["items"]))
     if kind == "Capacity" and document["sets"]:
-        pending = _autoscalers_pending(document)
-        return {"copies": int(document["sets"]["more"]), "autoscalersPending": pending}
+        told = document["sets"]
+        copies = told["more"] if told["fewest"] is None else told["fewest"]
+        return {"copies": int(copies), **{name: figure(document) for name, figure in _AUTOSCALED.items()}}
     return {name: figure(document) for name, figure in _FIGURES[kind].items()}
 
 
@@ -97,6 +98,10 @@ def _autoscalers_pending(document: Found) -> int | None:
     return sum(row["pending"] > 0 for row in found) if found else None
 
 
+_AUTOSCALED: Mapping[str, Callable[[Found], Figure]] = {
+    "autoscalersPending": _autoscalers_pending,
+    FAILING_DRAWS: lambda found: _failing_draws(found["autoscalers"]),
+}
 _SIMULATED: Mapping[str, Callable[[Found], Figure]] = {
     "pending": _pods("pending"),
     "placed": _count("decisions", lambda row: row["node"] is not None),
@@ -159,7 +164,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
         "placedMore": lambda found: int(found["difference"]["placed"]),
     },
     "Capacity": {
-        "autoscalersPending": _autoscalers_pending,
+        **_AUTOSCALED,
         "withoutRoom": _count("workloads", lambda row: row["more"] == 0),
         "leastMore": _least_more,
         "workloads": _length("workloads"),

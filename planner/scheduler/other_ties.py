@@ -18,8 +18,8 @@ from models.words import counted, value_told
 from planner.problem.problem import Problem
 from planner.proof.effort import DrawEffort
 
-#: So many domains are named in a note.
-_MOST_DOMAINS = 5
+#: So many domains, or autoscalers, are named in a note.
+_MOST_TOLD = 5
 #: Which way is told, in place of those that are drawn.
 TOLD = "here ties go to the smallest name"
 #: Said where none are drawn.
@@ -42,18 +42,19 @@ def in_draws(failing: int, effort: DrawEffort) -> str:
 
 def losses(failing: Mapping[str, int], what: str, effort: DrawEffort) -> Iterator[str]:
     """At most one note: the domains of which the loss does something in some draws, as told by `what`."""
-    told = [
-        f"without {value_told(domain)} {in_draws(draws, effort)}"
-        for domain, draws in failing.items()
-        if draws
-    ]
+    return some_of(
+        {f"without {value_told(domain)}": draws for domain, draws in failing.items()}, what, effort
+    )
+
+
+def some_of(failing: Mapping[str, int], what: str, effort: DrawEffort) -> Iterator[str]:
+    """At most one note: for which of these something is otherwise in some draws, as told by `what`."""
+    told = [f"{name} {in_draws(draws, effort)}" for name, draws in failing.items() if draws]
     if told:
-        others = len(told) - _MOST_DOMAINS
-        more = f", and without {counted(others, 'more domain')}" if others > 0 else ""
+        more = f", and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
         yield (
-            f"with other ties, or made again in another order, {what}: "
-            f"{', '.join(told[:_MOST_DOMAINS])}{more}; {TOLD}, and pods come in the order of their "
-            "controllers in the files"
+            f"with other ties, or made in another order, {what}: {', '.join(told[:_MOST_TOLD])}{more}; "
+            f"{TOLD}, and pods come in the order of their controllers in the files"
         )
 
 

@@ -13,7 +13,7 @@ from cli.output.page import Page
 from cli.output.views.capacity import sections
 from models import Cluster
 from models.controllers.reconcile import reconcile
-from planner.documents.capacity import Capacity, WorkloadCapacity
+from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
 from tests.cli.conftest import Planner
 from tests.cli.manifests import Object, deployment, node, pod, write
 
@@ -153,6 +153,31 @@ def test_what_a_stop_leaves_out_is_not_told() -> None:
     for cut, workloads, verdict in told:
         first = next(sections(Capacity(cut=cut, workloads=tuple(workloads)), Page.of(None, False)))
         assert [block.text for block in first.blocks if isinstance(block, VerdictBlock)] == [verdict]
+
+
+def fits(draws: int) -> AutoscalerCapacity:
+    """One without pending pods, as ties go; with others in so many draws."""
+    names = {"namespace": "shop", "name": "web", "workload": "Deployment/web"}
+    return AutoscalerCapacity(**names, max_replicas=3, pending=0, alone=0, failing_draws=draws)
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        (
+            Capacity(sets=SetCapacity(pods=2, more=3, fewest=0)),
+            "There is room for 3 copies of 2 pods each, as ties go here: with others for none.",
+        ),
+        (
+            Capacity(autoscalers=(fits(2), fits(0))),
+            "1 of 2 autoscalers can be at the maximum together with the others only as ties go here.",
+        ),
+    ],
+    ids=["copies", "autoscalers"],
+)
+def test_what_fits_only_as_ties_go(document: Capacity, text: str) -> None:
+    """The first sentence says so, in the colour of a warning."""
+    assert next(sections(document, Page.of(None, False))).blocks[0] == VerdictBlock(text, "warning")
 
 
 def test_copies_beside_an_autoscaler_that_is_short(planner: Planner, tmp_path: Path) -> None:

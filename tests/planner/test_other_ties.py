@@ -16,6 +16,7 @@ from planner.scheduler.other_ties import NOT_DRAWN
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, replica, scaled
 from tests.planner.lucky import Lucky, lucky
+from tests.planner.test_capacity_autoscalers import autoscaler
 
 #: What so large a part of other names refutes eight draws miss once in 65,000 times.
 _MOST = 0.75
@@ -71,13 +72,25 @@ def test_nodes_that_can_go_only_as_ties_go_are_told_with_the_domain() -> None:
     assert any(note.startswith("with other ties") for note in plan.notes)
 
 
-def test_copies_are_counted_in_one_way_and_that_is_said() -> None:
-    """What went wrong: "room for 3 copies", with no word on ties."""
-    copies = Cluster.from_objects([scaled("Deployment", "tenant", 1, cpu="1")], partial=True)
-    found = capacity(picky(), sets=copies)
-    assert found.sets is not None
-    assert found.sets.more
-    assert any(note.startswith("copies: no other ties were drawn") for note in found.notes)
+def test_copies_that_fit_only_as_ties_go_are_told_with_what_other_ties_leave() -> None:
+    """What went wrong: "room for 1 copy", as small comes to b1, where c1 scores the same."""
+    nodes = [node("b1"), node("c1", labels={"disk": "ssd"})]
+    copy = Cluster.from_objects([scaled("ReplicaSet", "small", 1, cpu="2", priority=1), web(1)], partial=True)
+    found = capacity(cluster(*nodes), sets=copy).sets
+    assert found is not None
+    assert (found.more, found.fewest) == (1, 0)
+
+
+def test_autoscalers_that_fit_only_as_ties_go_are_told_with_the_draws() -> None:
+    """What went wrong: "0 pending" at the maximum, as small comes to b1, where c1 scores the same."""
+    owners = [scaled("ReplicaSet", "small", 0, cpu="2", priority=1), web(0)]
+    nodes = [node("b1"), node("c1", labels={"disk": "ssd"})]
+    scalers = [autoscaler(1, name, "ReplicaSet") for name in ("small", "web")]
+    found = capacity(cluster(*nodes, *owners, *scalers), autoscalers=True)
+    small, other = found.autoscalers
+    assert (small.failing_draws, other.pending) == (0, 0)
+    assert 0 < (other.failing_draws or 0) < STANDARD.draws.draws
+    assert any("at the maximum of: default/web in" in note for note in found.notes)
 
 
 def test_that_nothing_is_drawn_on_a_large_cluster_is_said() -> None:
@@ -121,6 +134,36 @@ def test_what_other_ties_mostly_refute_is_not_claimed(seed: int | None) -> None:
         assert [*refuted(case, number, holds, ZONE)] == [], number
         assert all(row.fewest is None or row.fewest < row.more for row in found.workloads)
         assert seed is None or any(row.fewest is not None for row in found.workloads)
+
+
+def room_told(case: Lucky, names: Mapping[str, str], copy: Cluster, *, drawn: bool) -> Mapping[str, int]:
+    """What fits without a zone: copies, and of each autoscaler 1 where none of its pods is pending."""
+    found = capacity(case.named(names), sets=copy, autoscalers=True, survive=ZONE)
+    assert found.sets is not None
+    assert found.sets.fewest is None or found.sets.fewest <= found.sets.more
+    fewest = found.sets.fewest if drawn else None
+    told = {"copies": found.sets.more if fewest is None else fewest}
+    harm = {row.name: row.pending + (row.failing_draws or 0 if drawn else 0) for row in found.autoscalers}
+    return told | {name: int(not pods) for name, pods in harm.items()}
+
+
+def test_copies_and_autoscalers_that_other_ties_mostly_refute_are_not_claimed() -> None:
+    """Clusters that are drawn, an autoscaler of one more replica for each workload, and a set of two pods."""
+    for number in seeds.seeds_for(1):
+        case, draw = lucky(number), Random(number)
+        copy = [scaled("Deployment", f"part-{at}", 1, cpu=draw.choice("12")) for at in range(2)]
+        owners = [(item["kind"], item["metadata"]["name"], item["spec"]) for item in case.objects]
+        scalers = [
+            autoscaler(spec["replicas"] + 1, name, kind)
+            for kind, name, spec in owners
+            if "replicas" in spec and draw.random() < 0.5
+        ]
+        larger = Lucky(case.nodes, [*case.objects, *scalers])
+        copies = Cluster.from_objects(copy, partial=True)
+        told = room_told(larger, {name: name for name in case.nodes}, copies, drawn=True)
+        others = [room_told(larger, names, copies, drawn=False) for names in case.namings(number)]
+        less = {name: sum(other[name] < room for other in others) for name, room in told.items()}
+        assert max(less.values()) <= _MOST * len(others), (number, told, less)
 
 
 def harmful(case: Lucky, seed: int, nodes: list[str]) -> Iterator[Mapping[str, str]]:

@@ -89,7 +89,7 @@ def _survives(cluster: Cluster, options: Mapping[str, Any]) -> Callable[[Sequenc
     problem = Problem(cluster)
     movable = Movable(problem, protections_of(cluster), Budgets(problem))
     losses = DomainLosses.of(problem, movable, options["survive"])
-    return lambda objects: not losses.is_worse(Cluster.from_objects(objects))
+    return lambda objects: not losses.why_worse(Cluster.from_objects(objects))
 
 
 def _prices(case: Case) -> dict[str, int] | None:

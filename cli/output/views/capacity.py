@@ -42,17 +42,23 @@ def names(document: Capacity) -> Iterator[str]:
 def _verdict(document: Capacity) -> Iterator[Block]:
     """What is short first, then the copies; the workloads where nothing else is to be said."""
     short, many = sum(bool(row.pending) for row in document.autoscalers), len(document.autoscalers)
+    drawn = sum(bool(row.failing_draws) for row in document.autoscalers)
     found = document.sets
-    if short:
+    if short or drawn:
         together = "" if many == 1 else " together with the others"
         of = counted(many, "autoscaler")
-        lost = _lost(document)
-        yield VerdictBlock(f"{short} of {of} cannot be at the maximum{together}{lost}.", "bad")
+        lost, only = _lost(document), "" if short else " only as ties go here"
+        can = f"{short} of {of} cannot" if short else f"{drawn} of {of} can"
+        text = f"{can} be at the maximum{together}{lost}{only}."
+        yield VerdictBlock(text, "bad" if short else "warning")
     if found is not None:
+        fewer = found.fewest is not None and found.fewest < found.more
+        ties = f", as ties go here: with others for {found.fewest or 'none'}" if fewer else ""
         lost = "" if found.lost is None else f" when {value_told(found.lost)} is lost"
-        text = f"There is {_copies(found)}{lost}."
-        yield Sentence(text) if short else VerdictBlock(text, "good" if found.more else "warning")
-    elif not short:
+        text = f"There is {_copies(found)}{lost}{ties}."
+        good = found.more and not fewer
+        yield Sentence(text) if short or drawn else VerdictBlock(text, "good" if good else "warning")
+    elif not (short or drawn):
         yield _of_workloads(document)
 
 
@@ -81,11 +87,10 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
         good = row.more and not ties
         return VerdictBlock(f"{row.workload} has room for {more}{lost}{ties}.", "good" if good else "warning")
     none = sum(not row.more for row in document.workloads)
-    least = document.workloads[0]
     if none:
         of = f"{counted(len(document.workloads), 'workload')} {'has' if none == 1 else 'have'}"
         return VerdictBlock(f"{none} of {of} no room for another replica{lost}{ties}.", "warning")
-    more = counted(least.more, "more replica")
+    more = counted(document.workloads[0].more, "more replica")
     counted_only = " that was counted" if document.cut else ""
     text = f"Every workload{counted_only} has room for at least {more}{lost}{ties}."
     return VerdictBlock(text, "warning" if ties else "good")

@@ -98,6 +98,12 @@ class VolumeBinding(Filter):
     def undecided(self, template: Template) -> Mask | None:
         return self.nodes.every if self.state.claims.is_unknown(template.pod) else None
 
+    def never(self, template: Template) -> Mask | None:
+        claims = self.state.claims
+        volumes = (claims.volumes.get(claim.spec.volume_name) for claim in self._bound(template))
+        reached = [claims.reachable(volume) for volume in volumes if volume is not None]
+        return ~np.logical_and.reduce(reached) if reached else None
+
     def wants_pods(self, template: Template) -> bool:
         return False
 

@@ -47,7 +47,7 @@ class Outranked:
                 {f"default/{one[0]}": f"n{on}" for one, on in zip(self.pods, places, strict=True)},
                 gone,
             )
-            if not losses.is_worse(end):
+            if not losses.why_worse(end):
                 return kept, places
         return None
 

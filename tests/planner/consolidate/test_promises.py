@@ -53,6 +53,14 @@ def test_room_stays_free_where_a_node_is_given_back(pins: bool) -> None:
     assert _free(found, plan) >= 0.5
 
 
+def test_a_reserve_of_more_than_64_bits_can_count() -> None:
+    """What went wrong: thousandths of 36 PiB were counted as less than none, and no node went."""
+    nodes = [node(f"n{number}", memory="9Pi") for number in range(4)]
+    pods = [pod(f"web-{number}", f"n{number}", owner="ReplicaSet/web", memory="3Pi") for number in range(3)]
+    plan = consolidate(cluster(*nodes, *pods), pins=True, reserve=0.4)
+    assert (plan.cost.bound, plan.cost.after) == (2, 2)
+
+
 def test_a_pod_without_the_broken_constraint_may_come_after_those_that_have_it() -> None:
     """Both on one node are too many, now and later: web-1 comes first, and web-2 may follow."""
     found = cluster(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, combinations, product
@@ -11,9 +12,9 @@ import pytest
 from models import Cluster, InputError
 from planner import consolidate, survive
 from planner.consolidate.bound import reserve_bound
-from planner.consolidate.emptying import UNSURVIVED, in_the_end
+from planner.consolidate.emptying import in_the_end
 from planner.consolidate.layout import PlanLimits
-from planner.consolidate.loss import DomainLosses, PodsWithoutNode
+from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses, PodsWithoutNode
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.survival import Survival
@@ -99,8 +100,9 @@ def least(case: Drawn, before: Mapping[str, int]) -> int:
 def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
     """By `survive` no lost zone leaves more pods than before; no set that is tried is below the bound."""
     seed = seeds.fresh() if seed is None else seed
-    proved = 0
-    for case in small(seed, seeds.tries(5)):
+    proved: list[Drawn] = []
+    # One in ten is not proved.
+    for _, case in zip(seeds.until(5, proved), small(seed, seeds.tries(100)), strict=False):
         found = case.cluster()
         prices = {f"t{price}": float(price) for price in case.prices}
         plan = consolidate(found, prices=prices, price_label="type", pins=True, survive=ZONE, time_limit=6)
@@ -115,7 +117,7 @@ def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
         assert plan.cost.bound <= truth, case
         if plan.status == "Optimal":
             assert plan.cost.after == truth, case
-            proved += 1
+            proved.append(case)
     assert proved
 
 
@@ -156,13 +158,16 @@ def test_no_bound_is_refuted_where_pods_of_daemon_sets_are_preempted(number: int
 
 
 @pytest.mark.parametrize(("number", "bound"), [(0, 15), (6, 11)])
-def test_the_bound_knows_that_any_zone_may_be_lost(number: int, bound: int) -> None:
+@pytest.mark.parametrize(("resource", "unit"), [("cpu", ""), ("memory", "Pi")])
+def test_the_bound_knows_that_any_zone_may_be_lost(number: int, bound: int, resource: str, unit: str) -> None:
     """What went wrong: it was that without a loss, 10 nodes, and no plan of a larger cluster was proved.
 
-    As many pods as now may find no node when a zone is lost, `number` of them.
+    As many pods as now may find no node when a zone is lost, `number` of them.  And thousandths of more than
+    8 PiB of memory were more than 64 bits can count: the bound was one for no loss again.
     """
-    nodes = [node(f"{zone}{n}", zone, cpu="4") for zone in "abc" for n in range(10)]
-    pods = [pod(f"web-{n}", f"{'abc'[n % 3]}{n // 3}", cpu="2", owner="ReplicaSet/web") for n in range(20)]
+    four, two = {resource: f"4{unit}"}, {resource: f"2{unit}"}
+    nodes = [node(f"{zone}{n}", zone, **four) for zone in "abc" for n in range(10)]
+    pods = [pod(f"web-{n}", f"{'abc'[n % 3]}{n // 3}", owner="ReplicaSet/web", **two) for n in range(20)]
     found = cluster(*nodes, *pods)
     assert bound_of(found, dict.fromkeys("abc", PodsWithoutNode(number, 0))) == bound
 
@@ -174,6 +179,22 @@ def bound_of(found: Cluster, losses_now: Mapping[str, PodsWithoutNode] | None = 
     losses = losses if losses_now is None else replace(losses, of_domain=losses_now)
     reserve = losses.room(setting.trial, setting.movable, setting.added, None)
     return reserve_bound(setting.task(PlanLimits(reserve)))
+
+
+def test_pods_whose_volumes_are_lost_are_those_that_find_no_node() -> None:
+    """What went wrong: one pod finds no node now without zone a, so a larger one than db-0 needed no room.
+
+    The volume of db-0 is lost with its zone; both pods of web have to find a node in either zone.
+    """
+    uses = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    found = cluster(
+        *(node(f"{zone}{number}", zone, cpu="4") for zone in "ab" for number in range(3)),
+        volume("pv", ["a"]),
+        claim("data", "pv"),
+        pod("db-0", "a0", owner="StatefulSet/db", cpu="1", volumes=uses),
+        *(pod(f"web-{number}", f"b{number}", owner="ReplicaSet/web", cpu="3") for number in range(2)),
+    )
+    assert bound_of(found) == 4
 
 
 @pytest.mark.parametrize(("wanted", "bound"), [(2, 3), (1, 2)])
@@ -192,6 +213,20 @@ def test_draws_of_ties_end_with_the_time() -> None:
     losses = DomainLosses.of(setting.problem, setting.movable, ZONE)
     assert losses.failing_draws(found, STANDARD.draws, Meter.of(60)) == {"a": 0, "b": 0}
     assert losses.failing_draws(found, STANDARD.draws, Meter.of(0)) is None
+
+
+def test_losses_end_with_the_time() -> None:
+    """What went wrong: of 300 hosts each was lost after Ctrl-C and after the limit, for six seconds."""
+    found, stop = two_zones(), threading.Event()
+    setting = Setting.of(ConsolidationQuestion(found), {})
+    every = DomainLosses.of(setting.problem, setting.movable, ZONE)
+    assert [every.why_worse(found, is_over) for is_over in (lambda: False, lambda: True)] == ["", UNTRIED]
+    stop.set()
+    plan = consolidate(found, survive=ZONE, stop_event=stop)
+    assert plan.removed == ()
+    assert plan.cut is not None
+    assert UNTRIED in {row.reason for row in plan.kept}
+    assert plan.cost.bound <= 2
 
 
 def two_zones() -> Cluster:

@@ -32,15 +32,17 @@ def test_autoscalers_that_were_not_looked_at_are_not_counted() -> None:
     """What went wrong: without --autoscalers `sweep capacity` said that 0 could not be at their maximum."""
     document = {"kind": "Capacity", "sets": None, "workloads": [{"more": 3, "fewest": 2}], "autoscalers": []}
     assert figures(document)["autoscalersPending"] is None
-    looked_at = {**document, "autoscalers": [{"pending": 50}, {"pending": 0}]}
-    assert figures(looked_at)["autoscalersPending"] == 1
+    rows = [{"pending": 50, "failingDraws": None}, {"pending": 0, "failingDraws": 2}]
+    looked_at = figures({**document, "autoscalers": rows})
+    assert (looked_at["autoscalersPending"], looked_at["failingDraws"]) == (1, 2)
 
 
 def test_copies_beside_autoscalers_that_cannot_be_at_their_maximum() -> None:
     """What went wrong: with --set only the copies were told, and exit code 1 had no reason."""
-    document = {"kind": "Capacity", "sets": {"more": 3}, "workloads": [], "autoscalers": [{"pending": 2}]}
-    assert figures(document) == {"copies": 3, "autoscalersPending": 1}
-    assert figures({**document, "autoscalers": []}) == {"copies": 3, "autoscalersPending": None}
+    rows, sets = [{"pending": 2, "failingDraws": None}], {"more": 3, "fewest": 2}
+    document = {"kind": "Capacity", "sets": sets, "workloads": [], "autoscalers": rows}
+    assert figures(document) == {"copies": 2, "autoscalersPending": 1, "failingDraws": None}
+    assert figures({**document, "autoscalers": []})["autoscalersPending"] is None
 
 
 def test_what_is_well_only_as_ties_go_is_counted() -> None:
