@@ -43,6 +43,7 @@ Replays = Annotated[
         "--replays",
         metavar="N",
         min=0,
+        max=options.LARGEST,
         help="How many more runs, each with everything drawn that a cluster leaves to chance.",
     ),
 ]

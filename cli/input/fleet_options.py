@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.input.options import finite
+from cli.input.options import LARGEST, finite
 from cli.output.help import Command
 
 
@@ -26,10 +26,17 @@ class FleetOutput(StrEnum):
     MARKDOWN = "markdown"
 
 
+#: Each has a part of the machine's memory, and there are no machines with more cores.
+_MOST_PROCESSES = 4096
+
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", metavar="N", min=1, help="How many processes answer; without it one for each core."
+        "--jobs",
+        metavar="N",
+        min=1,
+        max=_MOST_PROCESSES,
+        help="How many processes answer; without it one for each core.",
     ),
 ]
 Timeout = Annotated[
@@ -44,6 +51,7 @@ Memory = Annotated[
         "--memory",
         metavar="MIB",
         min=1,
+        max=LARGEST,
         help="The address space of one process; without it the machine's memory in equal parts.",
     ),
 ]

@@ -7,6 +7,8 @@ import typer
 
 #: The commands whose documents are lists of cases, as pipelines and JUnit's XML have them.
 WITH_CASES = "check, simulate, rollout and drain"
+#: The largest number in a field of Kubernetes' objects, and so of moves, replicas, nodes or runs.
+LARGEST = 2_147_483_647
 #: As many seconds as thirty years have.
 _NEVER = 1e9
 _Form = TypeVar("_Form", "Output | None", "ScriptOutput | None")
@@ -87,11 +89,19 @@ Policy = Annotated[
 ]
 MaxMoves = Annotated[
     int | None,
-    typer.Option("--max-moves", metavar="N", min=0, help="At most N moves, put to the best use."),
+    typer.Option(
+        "--max-moves", metavar="N", min=0, max=LARGEST, help="At most N moves, put to the best use."
+    ),
 ]
 MaxUnavailable = Annotated[
     int,
-    typer.Option("--max-unavailable", metavar="N", min=1, help="Replicas of a workload that may be down."),
+    typer.Option(
+        "--max-unavailable",
+        metavar="N",
+        min=1,
+        max=LARGEST,
+        help="Replicas of a workload that may be down.",
+    ),
 ]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders inside folders, too.")]

@@ -1,10 +1,11 @@
-"""What commands say of clusters without nodes, without pods, or without limits."""
+"""What commands say of clusters without nodes, without pods, limits or names of domains."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.builders import profile, scheduler
+from tests import builders
+from tests.builders import profile, replica, scheduler
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
 
@@ -68,3 +69,28 @@ def test_room_without_a_limit_is_at_least_so_much(planner: Planner, tmp_path: Pa
     path = write(tmp_path / "c.json", node("a1", "a"), deployment("web", 1), config)
     verdict = planner("capacity", "-f", path).verdict
     assert verdict == "Deployment/web has room for at least 200000 more replicas."
+
+
+@pytest.fixture
+def nameless(tmp_path: Path) -> str:
+    """Three pods that should be spread over a label of which one value is the empty string."""
+    nodes = [builders.node(name, labels={"pool": pool}) for name, pool in (("a1", ""), ("b1", "x"))]
+    owner = builders.scaled("ReplicaSet", "web", 3, spread=[builders.spread("pool")])
+    return write(tmp_path / "c.json", *nodes, owner, *(replica(owner, f"web-{n}", "a1") for n in range(3)))
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("check", '  ""   ███ 3   2 too many\n'),
+        ("check -o markdown", '| "" ███ 3 '),
+        ("check --survive pool", 'the loss of "" (1 of 2 domains of pool).'),
+        ("rebalance", 'pool "" has 2 too many'),
+        ("capacity --survive pool", '107    ""        NodeResourcesFit'),
+    ],
+)
+def test_a_domain_without_a_name_is_told_from_none(
+    planner: Planner, nameless: str, command: str, told: str
+) -> None:
+    """What went wrong: `the loss of  (1 of 2 domains of pool)`, and rows and columns without a head."""
+    assert told in planner(*command.split(), "-f", nameless).out

@@ -8,6 +8,7 @@ from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBloc
 from cli.output.page import Page, counted
 from cli.output.views.names import workload_line
 from cli.output.views.verdict import told
+from models.words import value_told
 from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
 
 #: Of more workloads the lines of the scheduler are left out; so many lines about autoscalers.
@@ -53,7 +54,8 @@ def _verdict(document: Capacity) -> Iterator[Block]:
     if found is not None:
         fewer = found.fewest is not None and found.fewest < found.more
         ties = f", as ties go here: with others for {found.fewest or 'none'}" if fewer else ""
-        text = f"There is {_copies(found)}{f' when {found.lost} is lost' if found.lost else ''}{ties}."
+        lost = "" if found.lost is None else f" when {value_told(found.lost)} is lost"
+        text = f"There is {_copies(found)}{lost}{ties}."
         good = found.more and not fewer
         yield Sentence(text) if short or drawn else VerdictBlock(text, "good" if good else "warning")
     elif not (short or drawn):
@@ -80,8 +82,8 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
     ties = _as_ties_go(document)
     if len(document.workloads) == 1:
         (row,) = document.workloads
-        least = "" if row.limited_by else "at least "
-        more = f"{least}{counted(row.more, 'more replica')}" if row.more else "no more replicas"
+        at_least = "" if row.limited_by else "at least "
+        more = f"{at_least}{counted(row.more, 'more replica')}" if row.more else "no more replicas"
         good = row.more and not ties
         return VerdictBlock(f"{row.workload} has room for {more}{lost}{ties}.", "good" if good else "warning")
     none = sum(not row.more for row in document.workloads)
@@ -113,7 +115,7 @@ def _columns(document: Capacity) -> tuple[str, ...]:
 
 def _row(document: Capacity, row: WorkloadCapacity) -> list[Words]:
     columns = _columns(document)
-    lost = [row.lost or ""] if "WITHOUT" in columns else []
+    lost = ["" if row.lost is None else value_told(row.lost)] if "WITHOUT" in columns else []
     best = [str(v) if v is not None else "?" for v in (row.best, row.bound)] if "BEST" in columns else []
     more = Cell(str(row.more), "plain" if row.more else "warning")
     fewest = [str(row.more if row.fewest is None else row.fewest)] if "FEWEST" in columns else []
@@ -152,5 +154,5 @@ def _autoscalers(document: Capacity) -> Iterator[Section]:
 def _scaler(row: AutoscalerCapacity) -> list[Words]:
     pending = Cell(str(row.pending), "bad" if row.pending else "plain")
     alone = Cell(str(row.alone), "bad" if row.alone else "plain")
-    without = [] if row.lost is None else [row.lost]
+    without = [] if row.lost is None else [value_told(row.lost)]
     return [row.namespace, row.name, row.workload, str(row.max_replicas), pending, alone, *without]
