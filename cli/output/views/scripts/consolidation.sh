@@ -110,6 +110,7 @@ verify_empty() {
 
 check_going() {
     need '' list nodes
+    need '' get nodes # kubectl reads what it patches
     need '' patch nodes
     need '' list pods
     check_rights

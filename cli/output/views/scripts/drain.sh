@@ -290,6 +290,7 @@ unmark() {
 
 check_draining() {
     need '' list nodes
+    need '' get nodes # kubectl reads what it patches
     need '' patch nodes
     need '' list pods
     for namespace in $(rows G | awk -F'|' '!seen[$3]++ { print $3 }'); do

@@ -203,6 +203,7 @@ put_back() {
 check_scaling() {
     for namespace in $NAMESPACES; do
         need "$namespace" list pods
+        need "$namespace" get pods # kubectl reads what it changes
         need "$namespace" patch pods
     done
     found=$(rows W)
@@ -219,7 +220,10 @@ check_scaling() {
         esac
         need "$namespace" get "$kind"
         if [ "$kind" = jobs.batch ]; then need "$namespace" patch "$kind"; fi
-        if [ "$kind" != jobs.batch ]; then need "$namespace" update "$kind" scale; fi
+        if [ "$kind" != jobs.batch ]; then
+            need "$namespace" get "$kind" scale
+            need "$namespace" update "$kind" scale
+        fi
     done <<END
 $found
 END
