@@ -149,7 +149,7 @@ END
 # Planned again, no pod would go: there are as many replicas as were asked for.
 stop_for_lost() {
     complain "stopped: $(first_of "$LOST" pod) went instead of another; the replicas are as many as planned, so there is" \
-        "nothing to scale again: planner check${CONTEXT:+ --context=$CONTEXT} says how those that stay are spread"
+        "nothing to scale again: $(in_context "planner check") says how those that stay are spread"
     exit 1
 }
 
