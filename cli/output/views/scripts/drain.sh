@@ -273,7 +273,7 @@ put_back() {
             complain "$node is still cordoned: start this again, or kubectl uncordon $node"
     done
     [ -z "$kept" ] || complain "what is empty stays cordoned; it is opened by:" \
-        "$KUBECTL ${CONTEXT:+--context=$CONTEXT }uncordon$kept; $KUBECTL ${CONTEXT:+--context=$CONTEXT }annotate node$kept $MARK-"
+        "$(in_context "$KUBECTL") uncordon$kept; $(in_context "$KUBECTL") annotate node$kept $MARK-"
 }
 
 # Nodes that this script has cordoned, or a killed one, and that no other one has taken over.
@@ -290,6 +290,7 @@ unmark() {
 
 check_draining() {
     need '' list nodes
+    need '' get nodes # kubectl reads what it patches
     need '' patch nodes
     need '' list pods
     for namespace in $(rows G | awk -F'|' '!seen[$3]++ { print $3 }'); do
