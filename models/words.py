@@ -26,6 +26,11 @@ def listed(names: Iterable[str], most: int = 3) -> str:
     return ", ".join(found[:most]) + (", ..." if len(found) > most else "")
 
 
+def value_told(value: str) -> str:
+    """The value of a label in a sentence: one that is empty is told from none at all."""
+    return value or '""'
+
+
 def priced(cost: float) -> str:
     """A cost with all of its decimals, of which there are six at most: a bound is not rounded up."""
     return f"{cost:.6f}".rstrip("0").rstrip(".")

@@ -1,6 +1,7 @@
 """What all tests share: no deadlines, a Ctrl-C that is heeded, and a collector that seldom looks around."""
 
 import gc
+import importlib
 import signal
 
 import pytest
@@ -11,6 +12,9 @@ from tests.seeds import EFFORT
 # How long a random case takes says nothing on a machine with other work.
 settings.register_profile("planner", deadline=None)
 settings.load_profile("planner")
+
+# A planner that imports the solver in the middle of a search pays seconds of its limit on a busy machine.
+importlib.import_module("ortools.sat.python.cp_model")
 
 # A shell starts jobs in the background with interrupts ignored, and the planner goes on ignoring them.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -68,10 +68,14 @@ def seeds(quick: int) -> Iterator[int]:
     yield from range(first, first + tries(quick))
 
 
-def seeds_for(seconds: float) -> Iterator[int]:
-    """Seeds in a row from a fresh one until so many seconds are over, at least one."""
+def seeds_for(seconds: float, tried: Sized | None = None) -> Iterator[int]:
+    """Seeds in a row from a fresh one until so many seconds are over, at least one.
+
+    Up to a hundred more until something was tried: on a slow machine the first may take all the time.
+    """
     seed, end = fresh(), time.monotonic() + seconds * EFFORT
+    last = seed + 100
     yield seed
-    while time.monotonic() < end:
+    while time.monotonic() < end or (tried is not None and not tried and seed < last):
         seed += 1
         yield seed

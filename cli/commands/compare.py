@@ -18,6 +18,7 @@ Replays = Annotated[
     typer.Option(
         metavar="N",
         min=1,
+        max=options.LARGEST,
         help="How often kube-scheduler runs again with the nodes it looks at, and ties, drawn at random.",
     ),
 ]

@@ -166,12 +166,14 @@ def _choice(cluster: Cluster, nodes: str | None, keep: list[str] | tuple[str, ..
     from cli.input.selector import parse_selector
     from models import InputError
     from planner.consolidate.removable import NodeChoice
+    from planner.whatif.named import node_name, nodes_named
 
-    kept = frozenset(keep)
+    kept = frozenset(node.name for node in nodes_named(cluster, keep))
     if nodes is None:
         return NodeChoice(kept)
-    if any(node.name == nodes for node in cluster.nodes):
-        return NodeChoice(kept, named=frozenset({nodes}))
+    name = node_name(nodes)
+    if any(node.name == name for node in cluster.nodes):
+        return NodeChoice(kept, named=frozenset({name}))
     selector = parse_selector(nodes)
     if not any(selector.matches(node.metadata.labels) for node in cluster.nodes):
         raise InputError([f"--nodes {nodes}: no node has this name or such labels"])

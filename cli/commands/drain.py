@@ -21,13 +21,17 @@ Selector = Annotated[
     str | None,
     typer.Option("--selector", "-l", metavar="SELECTOR", help="The nodes with these labels: pool=old,!gpu"),
 ]
-AtOnce = Annotated[int, typer.Option("--at-once", metavar="N", min=1, help="Drain N nodes together.")]
+AtOnce = Annotated[
+    int,
+    typer.Option("--at-once", metavar="N", min=1, max=options.LARGEST, help="Drain N nodes together."),
+]
 Surge = Annotated[
     int,
     typer.Option(
         "--surge",
         metavar="N",
         min=0,
+        max=options.LARGEST,
         help="Add N nodes like the first of each zone, in turn, before draining.",
     ),
 ]

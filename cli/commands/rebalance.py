@@ -17,7 +17,13 @@ MayCordon = Annotated[
 ]
 Waves = Annotated[
     int | None,
-    typer.Option("--waves", metavar="N", min=1, help="Only the first N waves; plan again after them."),
+    typer.Option(
+        "--waves",
+        metavar="N",
+        min=1,
+        max=options.LARGEST,
+        help="Only the first N waves; plan again after them.",
+    ),
 ]
 Namespace = Annotated[
     str | None,

@@ -43,6 +43,7 @@ Replays = Annotated[
         "--replays",
         metavar="N",
         min=0,
+        max=options.LARGEST,
         help="How many more runs, each with everything drawn that a cluster leaves to chance.",
     ),
 ]
@@ -111,8 +112,9 @@ def rollout(
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
     numbers, changes = scale_sequences(changes)
     if numbers:
-        if filename or junit or report or options.for_pipeline(output):
-            without = "no -f, --junit, --report, -o github, -o gitlab"
+        of_manifests = filename or restart or prune is not None
+        if of_manifests or junit or report or options.for_pipeline(output):
+            without = "no -f, --restart, --prune, --junit, --report, -o github, -o gitlab"
             raise InputError([f"--scale with several numbers is played by itself: {without}"])
         cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
         numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}

@@ -13,7 +13,7 @@ from models import Cluster, InputError
 from models.objects.node import Node
 from models.reading.manifests import read_files
 from planner.whatif import add_nodes, cordon, delete_pod, drain, remove_nodes, scale
-from planner.whatif.named import pod_named, workload_named
+from planner.whatif.named import node_name, pod_named, workload_named
 
 _NUMBER = re.compile("[0-9]{1,9}", re.ASCII)
 
@@ -66,8 +66,9 @@ def _add_nodes(cluster: Cluster, value: str) -> Cluster:
     pairs = [label.partition("=") for label in labels]
     if not (separator and like and _is_number(number) and all(key and sign for key, sign, _ in pairs)):
         raise InputError(["expected N=NODE or N=FILE, and labels after it: 3=a1,disk=ssd"])
-    known = any(node.name == like for node in cluster.nodes)
-    chosen = like if known else _node_in(like)
+    name = node_name(like)
+    known = any(node.name == name for node in cluster.nodes)
+    chosen = name if known else _node_in(like)
     return add_nodes(cluster, int(number), chosen, {key: text for key, _, text in pairs})
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.input.options import LARGEST, finite
 from cli.output.help import Command
 
 
@@ -25,14 +26,24 @@ class FleetOutput(StrEnum):
     MARKDOWN = "markdown"
 
 
+#: Each has a part of the machine's memory, and there are no machines with more cores.
+_MOST_PROCESSES = 4096
+
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", metavar="N", min=1, help="How many processes answer; without it one for each core."
+        "--jobs",
+        metavar="N",
+        min=1,
+        max=_MOST_PROCESSES,
+        help="How many processes answer; without it one for each core.",
     ),
 ]
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="The time limit of one answer.")
+    float,
+    typer.Option(
+        "--timeout", metavar="SECONDS", min=0.1, help="The time limit of one answer.", callback=finite
+    ),
 ]
 Memory = Annotated[
     int | None,
@@ -40,6 +51,7 @@ Memory = Annotated[
         "--memory",
         metavar="MIB",
         min=1,
+        max=LARGEST,
         help="The address space of one process; without it the machine's memory in equal parts.",
     ),
 ]

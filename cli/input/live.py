@@ -3,11 +3,15 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from types import FrameType
 
 from models.errors import InputError
 from models.snapshot import KUBE_SYSTEM
@@ -130,6 +134,7 @@ def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.Completed
     asked = [*command, "get", ",".join(kinds), "--all-namespaces", "--output", "json"]
     came, size = [], 0
     with (
+        _ended_together(),
         tempfile.TemporaryFile() as told,
         subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=told) as run,
     ):
@@ -209,13 +214,43 @@ def run_kubectl(
 ) -> "subprocess.CompletedProcess[bytes]":
     """A command of kubectl, whatever comes of it; an InputError where it cannot be run at all."""
     try:
-        return subprocess.run(command, input=given, capture_output=True, check=False, timeout=seconds)
+        with _ended_together():
+            return subprocess.run(command, input=given, capture_output=True, check=False, timeout=seconds)
     except FileNotFoundError:
         raise InputError(["no -f was given, and kubectl is not on the PATH to ask"]) from None
     except subprocess.TimeoutExpired:
         raise InputError([f"kubectl: no answer from the cluster in {seconds:.0f} s"]) from None
     except OSError as error:
         raise InputError([f"kubectl cannot be run: {error.strerror}"]) from None
+
+
+class _Ending(BaseException):
+    """A signal has come that ends this process."""
+
+
+@contextmanager
+def _ended_together() -> Iterator[None]:
+    """A signal that ends this process inside ends the kubectl that it waits for, too."""
+
+    def begin_to_end(number: int, frame: FrameType | None) -> None:
+        raise _Ending(number)
+
+    # Other threads get no signals.
+    in_main = threading.current_thread() is threading.main_thread()
+    ends = (signal.SIGTERM, signal.SIGHUP) if in_main else ()
+    heeded = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]
+    came: list[int] = []
+    try:
+        for number in heeded:
+            signal.signal(number, begin_to_end)
+        yield
+    except _Ending as ending:
+        came += ending.args
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
+    for ending_number in came:
+        signal.raise_signal(ending_number)
 
 
 def _told(answer: "subprocess.CompletedProcess[bytes]") -> list[str]:

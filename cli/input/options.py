@@ -7,6 +7,10 @@ import typer
 
 #: The commands whose documents are lists of cases, as pipelines and JUnit's XML have them.
 WITH_CASES = "check, simulate, rollout and drain"
+#: The largest number in a field of Kubernetes' objects, and so of moves, replicas, nodes or runs.
+LARGEST = 2_147_483_647
+#: As many seconds as thirty years have.
+_NEVER = 1e9
 _Form = TypeVar("_Form", "Output | None", "ScriptOutput | None")
 
 
@@ -54,6 +58,11 @@ def without_cases(output: _Form) -> _Form:
     return output
 
 
+def finite(seconds: float | None) -> float | None:
+    """A time limit in which shares can be reckoned; `inf` is one that no search reaches."""
+    return None if seconds is None else min(seconds, _NEVER)
+
+
 class Shape(StrEnum):
     """What `--prefer` takes; the engine's own list, which is not imported just to print help."""
 
@@ -80,11 +89,19 @@ Policy = Annotated[
 ]
 MaxMoves = Annotated[
     int | None,
-    typer.Option("--max-moves", metavar="N", min=0, help="At most N moves, put to the best use."),
+    typer.Option(
+        "--max-moves", metavar="N", min=0, max=LARGEST, help="At most N moves, put to the best use."
+    ),
 ]
 MaxUnavailable = Annotated[
     int,
-    typer.Option("--max-unavailable", metavar="N", min=1, help="Replicas of a workload that may be down."),
+    typer.Option(
+        "--max-unavailable",
+        metavar="N",
+        min=1,
+        max=LARGEST,
+        help="Replicas of a workload that may be down.",
+    ),
 ]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders inside folders, too.")]
@@ -235,7 +252,13 @@ Prefer = Annotated[
 ]
 TimeLimit = Annotated[
     float,
-    typer.Option("--time-limit", metavar="SECONDS", min=0.0, help="When to stop looking for a better plan."),
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        min=0.0,
+        help="When to stop looking for a better plan.",
+        callback=finite,
+    ),
 ]
 BatchLimit = Annotated[
     float | None,
@@ -244,6 +267,7 @@ BatchLimit = Annotated[
         metavar="SECONDS",
         min=0.0,
         help="When to stop looking for a better plan: 30, and a second for every 5,000 pods beyond 150,000.",
+        callback=finite,
     ),
 ]
 Metrics = Annotated[

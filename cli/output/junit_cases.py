@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cli.output.staying_pods import on_node
 from models.errors import InternalError
+from models.words import value_told
 from planner.documents.drain import DrainPlan
 from planner.documents.plan import CheckReport, Document, Simulation
 from planner.documents.rollout import AppliedSimulation, BrokenConstraint, Rollout, WorkloadRollout
@@ -76,7 +77,9 @@ def _decisions(document: Simulation) -> Iterator[JUnitCase]:
 def _constraints(document: CheckReport) -> Iterator[JUnitCase]:
     for row in document.constraints:
         what = f"{row.when_unsatisfiable} over {row.topology_key}, maxSkew {row.max_skew}"
-        excess = ", ".join(f"{number} too many in {domain}" for domain, number in row.excess.items())
+        excess = ", ".join(
+            f"{number} too many in {value_told(domain)}" for domain, number in row.excess.items()
+        )
         hard = row.when_unsatisfiable == "DoNotSchedule"
         yield JUnitCase(what, row.namespace, row.workload, "" if row.ok or not hard else excess or "broken")
     for found in document.findings:

@@ -13,6 +13,8 @@ from models.objects.workload import Job
 
 _RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 _PREFIX = "batch.kubernetes.io/"
+#: On pods of Jobs until their controller has counted how they ended.
+JOB_TRACKING = f"{_PREFIX}job-tracking"
 
 
 def pods_of_job(job: Job, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
@@ -110,8 +112,19 @@ def replaces_ended_only(job: Job) -> bool:
 
 
 def failures_of(job: Job, pods: Sequence[Pod]) -> int:
-    """How many pods have failed, those included that are on their way out and will be counted."""
-    ending = (
-        sum(pod.is_terminating and not pod.is_finished for pod in pods) if replaces_ended_only(job) else 0
-    )
-    return job.status.failed + len(job.status.uncounted_terminated_pods.failed) + ending
+    """How many pods have failed, those included that are on their way out and will be counted.
+
+    After a failure the controller looks at a Job again only when the back-off is over, which may be minutes.
+    Until then its status has nothing of pods that have ended since; all of them have the finalizer.
+    """
+    being_counted = job.status.uncounted_terminated_pods.failed
+    later = [pod for pod in pods if pod.metadata.uid not in being_counted]
+    return job.status.failed + len(being_counted) + sum(_will_be_counted(job, pod) for pod in later)
+
+
+def _will_be_counted(job: Job, pod: Pod) -> bool:
+    """Whether a pod is another failure that the status of its Job does not have yet."""
+    is_ending = pod.is_terminating and not pod.is_finished
+    if JOB_TRACKING in pod.metadata.finalizers:
+        return is_ending or pod.status.phase == "Failed"
+    return is_ending and replaces_ended_only(job)

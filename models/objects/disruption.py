@@ -17,6 +17,11 @@ class PodDisruptionBudgetSpec(KubeModel):
     selector: LabelSelector | None = None
     unhealthy_pod_eviction_policy: Literal["IfHealthyBudget", "AlwaysAllow"] = "IfHealthyBudget"
 
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether it says neither how many must stay nor how many may go: then it never lets a pod go."""
+        return self.min_available is None and self.max_unavailable is None
+
     @model_validator(mode="after")
     def _check_one(self) -> Self:
         if self.min_available is not None and self.max_unavailable is not None:

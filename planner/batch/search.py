@@ -136,6 +136,8 @@ class BatchSearch:
 
     def final_state(self) -> Result:
         """The best placement in which every constraint holds at the end."""
+        if not self._pending.pods:
+            return self.sequence()
         self._meter.look_for("a final state in which every constraint holds")
         exact = self._exact()
         solved = exact.solve((), 1) if is_small(self._pending, self._meter.effort.exact) else None

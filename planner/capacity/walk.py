@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import is_live
+from models.controllers.stateful import ordinal_of
 from models.objects.workload import StatefulSet
 from planner.capacity.growth import (
     Asked,
@@ -195,16 +197,22 @@ def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
     """
     most, more = MOST_NEW_PODS - asked.replicas, REPLICAS_ONE_BY_ONE
     if isinstance(asked.workload, StatefulSet):
-        taken = {pod.name for pod in names_taken(cluster, asked) if is_live(pod)}
+        taken = _ordinals_taken(cluster, asked)
         ordinals = ordinals_of(asked.workload, MOST_NEW_PODS)[asked.replicas :] if taken else ()
-        names = (name_of(asked.workload, ordinal) for ordinal in ordinals)
-        last = max((number for number, name in enumerate(names, 1) if name in taken), default=0)
+        below = enumerate(takewhile(max(taken, default=0).__ge__, ordinals), 1)
+        last = max((number for number, ordinal in below if ordinal in taken), default=0)
         yield from range(1, last + 1)
         more += last
     while more < most:
         yield more
         more *= 4
     yield most
+
+
+def _ordinals_taken(cluster: Cluster, asked: Asked) -> set[int]:
+    """The ordinals of live pods that have the names of replicas to come."""
+    live = filter(is_live, names_taken(cluster, asked))
+    return {ordinal for ordinal in map(ordinal_of, live) if ordinal is not None}
 
 
 def _first_left(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models import Cluster
+from models.words import value_told
 from planner.consolidate.layout import Reserve, thousand_for
 from planner.consolidate.removable import goes_with_its_node
 from planner.constraints.family import PLENTY
@@ -122,7 +123,8 @@ class DomainLosses:
         for domain, loss in self.of_domain.items():
             if loss.pods:
                 pods = "1 pod finds" if loss.pods == 1 else f"{loss.pods} pods find"
-                yield f"when {self.key} {domain} is lost {pods} no node as the cluster is now; no more will"
+                lost = f"{self.key} {value_told(domain)} is lost"
+                yield f"when {lost} {pods} no node as the cluster is now; no more will"
 
     def room(
         self,

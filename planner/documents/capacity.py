@@ -13,8 +13,9 @@ class WorkloadCapacity(WorkloadPart):
     replicas: int
     """The replicas that it asks for now; those of them that are pending take their room first."""
     more: int
-    """So many more are placed without evicting a pod; of one more than that, one is left without a node. A
-    replica of a StatefulSet is not made, nor left, while a pod has its name, as one that is terminating."""
+    """So many more are placed without evicting a pod; of one more than that, one is left without a node,
+    unless `message` says that no limit was found. A replica of a StatefulSet is not made, nor left, while a
+    pod has its name, as one that is terminating."""
     fewest: int | None = None
     """How many more are placed in the worst of eight draws of ties, and of which lost pod comes back first,
     if that is less than `more`. Null where it is not, or none are drawn, as on large clusters."""

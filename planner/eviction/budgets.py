@@ -89,11 +89,9 @@ class Budgets(CoveringBudgets):
 
     def __init__(self, problem: CountedPods) -> None:
         super().__init__(problem)
+        self._expected = ExpectedPods(problem.cluster)
         self._health = self._healthy_and_desired()
-        self.allowed = [
-            max(0, healthy - desired) if budget.status is None else budget.status.disruptions_allowed
-            for budget, (healthy, desired) in zip(self.budgets, self._health, strict=True)
-        ]
+        self.allowed = [self._allowed(number) for number in range(len(self.budgets))]
 
     def asked(self, pod: int) -> tuple[int, ...]:
         """The budgets that the eviction of a pod is counted against.
@@ -140,6 +138,13 @@ class Budgets(CoveringBudgets):
         """How many pods a budget wants to be healthy."""
         return self._health[number][1]
 
+    def _allowed(self, number: int) -> int:
+        """As the disruption controller has told, or would: nothing where it expects no pods."""
+        budget = self.budgets[number]
+        if budget.status is not None:
+            return budget.status.disruptions_allowed
+        return max(0, self.spare(number)) if self._expected.of(number, budget) else 0
+
     def _lets_unhealthy_go(self, number: int) -> bool:
         """Whether a pod that is not ready may be evicted whatever else the budget allows."""
         budget = self.budgets[number]
@@ -150,14 +155,14 @@ class Budgets(CoveringBudgets):
 
     def _healthy_and_desired(self) -> list[tuple[int, int]]:
         """The healthy and the desired pods of each budget, counted here where it has no status."""
-        expected, healthy = ExpectedPods(self._problem.cluster), Counter[int]()
+        healthy = Counter[int]()
         if any(budget.status is None for budget in self.budgets):
             for number, pod in enumerate(self._problem.pods):
                 for budget in self.of(number):
-                    expected.add(budget, pod)
+                    self._expected.add(budget, pod)
                     healthy[budget] += is_healthy(pod)
         return [
-            (healthy[number], desired(budget, expected.of(number, budget)))
+            (healthy[number], desired(budget, self._expected.of(number, budget)))
             if budget.status is None
             else (budget.status.current_healthy, budget.status.desired_healthy)
             for number, budget in enumerate(self.budgets)

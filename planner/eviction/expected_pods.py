@@ -43,6 +43,8 @@ class ExpectedPods:
 
     def of(self, number: int, budget: PodDisruptionBudget) -> int:
         """How many pods should be there; with a number of pods that must stay, those that are."""
+        if budget.spec.asks_nothing:
+            return 0
         if budget.spec.max_unavailable is None and isinstance(budget.spec.min_available, int):
             return self._all[number]
         return sum(self._scales[number].values()) + self._others[number]

@@ -82,7 +82,8 @@ class BeforeLoss:
         """The pods that stay Terminating there, of controllers that wait for their end."""
         names = self.nodes_of(domain)
         for pod in self._failed_without(domain).pods:
-            if pod.node_name in names and pod.spec.termination_grace_period_seconds != 0:
+            ends = pod.is_finished or pod.spec.termination_grace_period_seconds == 0
+            if pod.node_name in names and not ends:
                 job = self.jobs.job_of(pod)
                 if set_key(pod) is not None or (job is not None and replaces_ended_only(job)):
                     yield pod

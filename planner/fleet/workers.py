@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from planner.fleet.worker import work
 Answering = Future[list[Reply]]
 #: At most so long is waited for the thread of a pool whose processes have ended.
 _MANAGER_SECONDS = 5.0
+#: A process that is told to end ends at once; one that waits for another ends that before.
+_END_SECONDS = 2.0
 
 
 class Workers(Protocol):
@@ -104,8 +107,11 @@ class ProcessWorkers:
         manager = cast("threading.Thread | None", self._pool._executor_manager_thread)
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in own:
-            process.kill()
+            process.terminate()
+        until = time.monotonic() + _END_SECONDS
         for process in own:
+            process.join(max(0.0, until - time.monotonic()))
+            process.kill()
             process.join()
         self._pool = None
         if manager is not None:
@@ -127,4 +133,6 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_END_SECONDS)
         os._exit(1)

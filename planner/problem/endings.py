@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
+from models.controllers.jobs import JOB_TRACKING
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.words import counted
@@ -24,7 +25,7 @@ FINALIZER = "with a finalizer that is not one of Kubernetes itself"
 
 _NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 #: Finalizers that controllers of Kubernetes itself take away in time.
-_OWN_FINALIZERS = {"batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan"}
+_OWN_FINALIZERS = {JOB_TRACKING, "foregroundDeletion", "orphan"}
 #: A pod is deleted at this time at the latest; kubelets are a little late.
 _LATE = timedelta(seconds=30)
 _MOST_NAMED = 3

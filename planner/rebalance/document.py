@@ -10,7 +10,7 @@ import numpy as np
 
 from models.errors import InternalError
 from models.objects.pod import Pod
-from models.words import are, counted
+from models.words import are, counted, value_told
 from planner.audit import spread_counts
 from planner.audit.findings import change_of, findings_of
 from planner.documents import plan
@@ -224,7 +224,7 @@ def _reason(trial: TrialCluster, move: Move, later: Sequence[Move]) -> str:
         if template in constraint.members and domain >= 0 and constraint.rule.counts.eligible[move.source]:
             surplus = int(constraint.surplus()[domain])
             if surplus:
-                return f"{column.key} {column.values[domain]} has {surplus} too many"
+                return f"{column.key} {value_told(column.values[domain])} has {surplus} too many"
     names = trial.problem.nodes.names
     if any(other.pod == move.pod for other in later):
         return "a temporary place, out of the way of others"

@@ -14,7 +14,7 @@ from random import Random
 
 from models import Cluster
 from models.objects.pod import Pod
-from models.words import counted
+from models.words import counted, value_told
 from planner.problem.problem import Problem
 from planner.proof.effort import DrawEffort
 
@@ -42,7 +42,9 @@ def in_draws(failing: int, effort: DrawEffort) -> str:
 
 def losses(failing: Mapping[str, int], what: str, effort: DrawEffort) -> Iterator[str]:
     """At most one note: the domains of which the loss does something in some draws, as told by `what`."""
-    return some_of({f"without {domain}": draws for domain, draws in failing.items()}, what, effort)
+    return some_of(
+        {f"without {value_told(domain)}": draws for domain, draws in failing.items()}, what, effort
+    )
 
 
 def some_of(failing: Mapping[str, int], what: str, effort: DrawEffort) -> Iterator[str]:

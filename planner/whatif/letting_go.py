@@ -93,6 +93,8 @@ def _one_more_away(cluster: Cluster, budget: PodDisruptionBudget) -> tuple[str, 
     In place of a percentage comes the number that it amounts to now.
     """
     wanted, most, status = budget.spec.min_available, budget.spec.max_unavailable, budget.status
+    if budget.spec.asks_nothing:
+        return "maxUnavailable", 1
     if most is None:
         kept = wanted if isinstance(wanted, int) else _kept(cluster, budget)
         return ("minAvailable", kept - 1) if kept else None

@@ -60,12 +60,17 @@ def nodes_named(cluster: Cluster, names: Iterable[str]) -> list[Node]:
     known = {node.name: node for node in reversed(cluster.nodes)}
     found = []
     for text in names:
-        kind, slash, bare = text.partition("/")
-        name = bare if slash and kind in _NODE else text
+        name = node_name(text)
         if name not in known:
             raise _unknown("node", name, (node.name for node in cluster.nodes))
         found.append(known[name])
     return found
+
+
+def node_name(text: str) -> str:
+    """The `NAME` in `node/NAME`; any other text as it is."""
+    kind, slash, name = text.partition("/")
+    return name if slash and kind in _NODE else text
 
 
 def nodes_chosen(cluster: Cluster, text: str) -> list[Node]:

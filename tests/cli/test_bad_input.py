@@ -130,6 +130,9 @@ def test_usage(planner: Planner, arguments: list[str], told: str) -> None:
     [
         (["drain", "a1", "--at-once", "-1"], "expected at least 1, found '-1'"),
         (["compare", "--time-limit", "-0.5"], "expected at least 0.0, found '-0.5'"),
+        (["compare", "--replays", f"{1 << 70}"], f"expected at most 2147483647, found '{1 << 70}'"),
+        (["consolidate", "--max-moves", f"{1 << 70}"], f"expected at most 2147483647, found '{1 << 70}'"),
+        (["sweep", "check", "--jobs", f"{1 << 31}"], f"expected at most 4096, found '{1 << 31}'"),
         (["compare", "--replays", "few"], "expected a whole number, found 'few'"),
         (["solve", "--time-limit", "soon"], "expected a number, found 'soon'"),
     ],

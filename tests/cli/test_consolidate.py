@@ -44,6 +44,16 @@ def test_names_are_those_of_the_nodes_that_go(planner: Planner, snapshot: str) -
     assert planner("consolidate", "-f", snapshot, "-o", "name", "--nodes", "pool=n1").out == "node/n1\n"
 
 
+@pytest.mark.parametrize("limit", ["inf", "1e300", "1e9"])
+def test_without_a_limit_the_search_ends_when_all_is_proved(
+    planner: Planner, snapshot: str, limit: str
+) -> None:
+    """What went wrong: a traceback, for the solver was given a time that is no number."""
+    ended = planner("consolidate", "-f", snapshot, "--time-limit", limit)
+    assert ended.out == planner("consolidate", "-f", snapshot).out
+    assert "Proved: no plan leaves cheaper nodes" in ended.out
+
+
 def test_a_policy_lets_pods_with_local_storage_go(planner: Planner, tmp_path: Path) -> None:
     """Most nodes of a real cluster hold such a pod, and no option told that a policy lets them go."""
     scratch = [{"name": "tmp", "emptyDir": {}}]

@@ -30,6 +30,8 @@ case "$*" in
 *' get pods -n '*'status.phase!=Succeeded,status.phase!=Failed'*) grep '^P|shop' "$FOLDER/counted" ;;
 *' get pods -n '*) cat "$FOLDER/counted" "$FOLDER/ended" ;;
 *' get pods '*) ;;
+*' get statefulsets.apps '*) echo '3|2' ;;
+*' get events '*involvedObject.name=db*) echo '2026-01-02T03:04:06Z|exceeded quota' ;;
 *' get replicasets.apps '*) cat "$FOLDER/controllers" ;;
 esac
 exit 0
@@ -269,3 +271,10 @@ def test_a_node_that_another_script_has_taken_over_is_left_to_it(tmp_path: Path,
     _, words, calls = run_part(tmp_path, "put_back", nodes=f"{_CORDONED}{holder}")
     assert ("uncordon old" in words) == (not holder)
     assert any("annotate node old planner/by-" in call for call in calls) == (not holder)
+
+
+def test_why_a_stateful_set_makes_no_pod(tmp_path: Path) -> None:
+    """What went wrong: it had 2 of 3 ready, and nothing said that a new quota refuses the third."""
+    ends = 'missing="shop StatefulSet/db 2 of 3 ready\nshop StatefulSet/web 2 of 3 ready"; tell_without_node'
+    _, words, _ = run_part(tmp_path, ends)
+    assert words == "no pod of StatefulSet/db in shop is made: exceeded quota\n"

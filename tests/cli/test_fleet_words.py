@@ -70,3 +70,10 @@ def test_memory_that_is_not_enough_is_no_mistake_of_the_planner(capsys: pytest.C
     assert (reply.exit_code, reply.error) == (3, "the memory of the worker is not enough")
     assert ending(_out_of_memory, verbose=False) == 3
     assert capsys.readouterr().err == "no answer: the memory is not enough\n"
+
+
+@pytest.mark.parametrize("seconds", ["inf", "1e10"])
+def test_a_time_that_never_comes_is_no_limit(planner: Planner, zones: str, seconds: str) -> None:
+    """What went wrong: no answer, for no timer of the system can be set to it."""
+    ended = planner("sweep", "check", "-f", zones, "--vary", "drain=each", "--timeout", seconds)
+    assert (ended.code, ended.verdict) == (0, "3 scenarios: 3 well.")

@@ -22,6 +22,7 @@ case " $* " in *" ${FAILING:-nothing} "*)
 esac
 case "$*" in
 *' get nodes '*'name}|{.spec.taints'*) awk -F'|' '{ print $1 "|" $5 }' "$FOLDER/nodes" ;;
+*' get nodes -l '*) head -n 1 "$FOLDER/labelled"; sed -i 1d "$FOLDER/labelled" ;;
 *' get nodes '*) cat "$FOLDER/nodes" ;;
 *' get events '*kind=StatefulSet,involvedObject.name=db*) cat "$FOLDER/events" 2>/dev/null ;;
 *' get ReplicaSet/web '*) cat "$FOLDER/refusal" 2>/dev/null ;;

@@ -94,6 +94,15 @@ def test_what_is_printed_can_be_pasted_back(planner: Planner, twice: str) -> Non
         assert planner("simulate", "-f", twice, "--cordon", name).code == 1
 
 
+def test_nodes_are_taken_as_they_are_printed(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: --keep, --nodes and --add-nodes knew no node/NAME, which -o name prints."""
+    path = write(tmp_path / "c.json", node("a1", "a"), node("b1", "b"))
+    assert planner("consolidate", "-f", path, "-o", "name", "--keep", "node/a1").out == "node/b1\n"
+    assert planner("consolidate", "-f", path, "-o", "name", "--nodes", "node/a1").out == "node/a1\n"
+    assert planner("consolidate", "-f", path, "--nodes", "node/c1").code == 2
+    assert planner("simulate", "-f", path, "--add-nodes", "2=no/a1").code == 0
+
+
 def test_a_workload_without_pending_pods(planner: Planner, tmp_path: Path) -> None:
     """It is there, so it is no error; there is nothing to explain."""
     path = write(tmp_path / "c.json", node("a1", "a"), scaled("web", "shop", 0), scaled("db", "shop", 1))

@@ -97,6 +97,16 @@ def test_other_documents_have_no_cases(planner: Planner, command: str) -> None:
     assert "gitlab" in ended.err or "check, simulate, rollout and drain" in ended.err
 
 
+@pytest.mark.parametrize("option", [("--restart",), ("--prune", "app=web"), ("-f", "web.yaml")])
+def test_what_is_about_manifests_is_refused_where_none_are_applied(
+    planner: Planner, option: tuple[str, ...]
+) -> None:
+    """What went wrong: --restart and --prune were passed over beside several numbers of replicas."""
+    ended = planner("rollout", "--snapshot", "no-such-file", "--scale", "deployment/web=1,2", *option)
+    assert (ended.code, ended.out) == (2, "")
+    assert "no -f, --restart, --prune, --junit" in ended.err
+
+
 @pytest.mark.long
 def test_the_workflow_does_what_it_says(tmp_path: Path) -> None:
     """Its steps as a runner would carry them out: the gate fails, with the line, and the report is there."""

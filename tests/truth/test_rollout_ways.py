@@ -38,12 +38,13 @@ def refuted(case: RolloutCase, ways: set[tuple[bool, ...]]) -> bool:
 
 def test_every_draw_ends_in_one_of_the_ways() -> None:
     """One or two Deployments with maxSurge and maxUnavailable in numbers and percents, quotas, preemption."""
-    looked_at = 0
-    for seed in seeds.seeds_for(0.7):
+    looked_at: list[int] = []
+    # One in ten has too many states, which takes most of the time.
+    for seed in seeds.seeds_for(0.7, looked_at):
         case = rollouts_drawn.draw(seed)
         ways = rollout_ways.ends(case)
         if ways is not None:
-            looked_at += 1
+            looked_at.append(seed)
             assert not refuted(case, ways), f"seed {seed}"
     assert looked_at
 

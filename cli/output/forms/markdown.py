@@ -33,6 +33,7 @@ from cli.output.forms.spreads import (
 )
 from cli.output.page import counted
 from cli.output.table import foldable, harmless
+from models.words import value_told
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|~$])")
 _FENCES = {"reasons": "text", "shell": "sh", "yaml": "yaml"}
@@ -165,6 +166,6 @@ def _domains(row: SpreadRow, state: int, *, everything: bool) -> str:
     for domain, pods in row.domains.items():
         drawn = bar(pods[state], most, _LONGEST_BAR, signs=True)
         surplus = too_many(row.surplus.get(domain, 0)) if is_last else ""
-        words = [escaped(domain), drawn, str(pods[state]), f"**{surplus}**" if surplus else ""]
+        words = [escaped(value_told(domain)), drawn, str(pods[state]), f"**{surplus}**" if surplus else ""]
         parts.append(" ".join(word for word in words if word))
     return _BREAK.join(parts)

@@ -19,6 +19,7 @@ from cli.output.forms.spreads import (
 from cli.output.page import counted
 from cli.output.screen import Screen
 from cli.output.table import elided, folded, harmless, painted, table
+from models.words import value_told
 
 #: What all bars of a line may take, and one at most.
 _BARS, _LONGEST_BAR = 36, 24
@@ -57,7 +58,7 @@ def _domains(block: SpreadBlock, row: SpreadRow, screen: Screen) -> Iterator[str
     most_name = (
         None if screen.width is None or screen.whole else max(screen.width - 2 - states * (width + 3) - 15, 8)
     )
-    names = [elided(harmless(domain), most_name) for domain in row.domains]
+    names = [elided(harmless(value_told(domain)), most_name) for domain in row.domains]
     longest = max(map(len, names), default=0)
     if states > 1:
         heads = (

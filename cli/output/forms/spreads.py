@@ -9,6 +9,7 @@ from cli.output.blocks import Cell, SpreadRow, Table, Tone, Words
 from cli.output.page import counted
 from cli.output.table import JOINT
 from models import words
+from models.words import value_told
 
 _WELL_KNOWN = {
     "topology.kubernetes.io/zone": "zone",
@@ -188,7 +189,7 @@ def _by_name(row: SpreadRow) -> str:
     parts = []
     for domain, pods in row.domains.items():
         more = f" ({too_many(row.surplus[domain])})" if domain in row.surplus else ""
-        parts.append(f"{domain} {pods[0]}{more}".replace(" ", JOINT))
+        parts.append(f"{value_told(domain)} {pods[0]}{more}".replace(" ", JOINT))
     return ", ".join(parts)
 
 

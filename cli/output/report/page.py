@@ -18,6 +18,7 @@ from cli.output.report.embedded import embedded
 from cli.output.report.parts import HtmlSection, HtmlTable, Text, buckets, nodes_table, sections_of
 from cli.output.table import foldable
 from cli.output.views.spread import row_after
+from models.words import value_told
 from planner.documents.picture import Picture
 from planner.documents.plan import Document
 
@@ -183,7 +184,7 @@ def _play(drawn: Picture, told: Sequence[StepLabel]) -> dict[str, Any] | None:
         groups.append(
             {
                 "caption": f"Pods by {foldable(short_key(key))}",
-                "domains": [foldable(domain) for domain in domains],
+                "domains": [foldable(value_told(domain)) for domain in domains],
                 "rows": shown_rows,
             }
         )

@@ -21,6 +21,7 @@ from cli.output.blocks import (
 from cli.output.forms.spreads import by_key, changes, domains_of, is_listed, over, short_key, summed_up
 from cli.output.page import counted
 from cli.output.table import foldable
+from models.words import value_told
 from planner.documents.picture import Picture
 
 #: (text, class) of a cell; most have no class.
@@ -148,7 +149,7 @@ def _heat_map(
     caption: str, states: Sequence[str], rows: Sequence[SpreadRow], domains: Sequence[str]
 ) -> HtmlTable:
     several = len(states) > 1
-    columns = [*domains] * len(states) or [state.capitalize() for state in states]
+    columns = [*map(value_told, domains)] * len(states) or [state.capitalize() for state in states]
     lead = [
         *(Head(text) for text in ("Namespace", "Workload", "When")),
         Head("maxSkew", numeric=True),

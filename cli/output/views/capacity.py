@@ -8,6 +8,7 @@ from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBloc
 from cli.output.page import Page, counted
 from cli.output.views.names import workload_line
 from cli.output.views.verdict import told
+from models.words import value_told
 from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
 
 #: Of more workloads the lines of the scheduler are left out; so many lines about autoscalers.
@@ -53,7 +54,8 @@ def _verdict(document: Capacity) -> Iterator[Block]:
     if found is not None:
         fewer = found.fewest is not None and found.fewest < found.more
         ties = f", as ties go here: with others for {found.fewest or 'none'}" if fewer else ""
-        text = f"There is {_copies(found)}{f' when {found.lost} is lost' if found.lost else ''}{ties}."
+        lost = "" if found.lost is None else f" when {value_told(found.lost)} is lost"
+        text = f"There is {_copies(found)}{lost}{ties}."
         good = found.more and not fewer
         yield Sentence(text) if short or drawn else VerdictBlock(text, "good" if good else "warning")
     elif not (short or drawn):
@@ -80,15 +82,15 @@ def _of_workloads(document: Capacity) -> VerdictBlock:
     ties = _as_ties_go(document)
     if len(document.workloads) == 1:
         (row,) = document.workloads
-        more = counted(row.more, "more replica") if row.more else "no more replicas"
+        at_least = "" if row.limited_by else "at least "
+        more = f"{at_least}{counted(row.more, 'more replica')}" if row.more else "no more replicas"
         good = row.more and not ties
         return VerdictBlock(f"{row.workload} has room for {more}{lost}{ties}.", "good" if good else "warning")
     none = sum(not row.more for row in document.workloads)
-    least = document.workloads[0]
     if none:
         of = f"{counted(len(document.workloads), 'workload')} {'has' if none == 1 else 'have'}"
         return VerdictBlock(f"{none} of {of} no room for another replica{lost}{ties}.", "warning")
-    more = counted(least.more, "more replica")
+    more = counted(document.workloads[0].more, "more replica")
     counted_only = " that was counted" if document.cut else ""
     text = f"Every workload{counted_only} has room for at least {more}{lost}{ties}."
     return VerdictBlock(text, "warning" if ties else "good")
@@ -113,7 +115,7 @@ def _columns(document: Capacity) -> tuple[str, ...]:
 
 def _row(document: Capacity, row: WorkloadCapacity) -> list[Words]:
     columns = _columns(document)
-    lost = [row.lost or ""] if "WITHOUT" in columns else []
+    lost = ["" if row.lost is None else value_told(row.lost)] if "WITHOUT" in columns else []
     best = [str(v) if v is not None else "?" for v in (row.best, row.bound)] if "BEST" in columns else []
     more = Cell(str(row.more), "plain" if row.more else "warning")
     fewest = [str(row.more if row.fewest is None else row.fewest)] if "FEWEST" in columns else []
@@ -125,7 +127,8 @@ def _sets(document: Capacity) -> Iterator[Section]:
     """What stops the next copy."""
     found = document.sets
     if found is not None and found.message:
-        lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node ({', '.join(found.limited_by)}):")
+        refused_by = f" ({', '.join(found.limited_by)})" if found.limited_by else ""
+        lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node{refused_by}:")
         yield section("", lead, told(found.message), *_evicting(found.limited_by))
 
 
@@ -151,5 +154,5 @@ def _autoscalers(document: Capacity) -> Iterator[Section]:
 def _scaler(row: AutoscalerCapacity) -> list[Words]:
     pending = Cell(str(row.pending), "bad" if row.pending else "plain")
     alone = Cell(str(row.alone), "bad" if row.alone else "plain")
-    without = [] if row.lost is None else [row.lost]
+    without = [] if row.lost is None else [value_told(row.lost)]
     return [row.namespace, row.name, row.workload, str(row.max_replicas), pending, alone, *without]

@@ -49,7 +49,7 @@ def _afresh(document: Comparison) -> VerdictBlock:
         sentence = f"Placed from nothing, kube-scheduler leaves {theirs} of {counted(pods, 'pod')} over"
         sentence += ", as does the best plan" if sides[0] == sides[1] else f", the best plan {ours}"
     else:
-        sentence = f"Placed from nothing, {counted(pods, 'pod')} fit either way"
+        sentence = f"Placed from nothing, {counted(pods, 'pod')} {'fits' if pods == 1 else 'fit'} either way"
     excess = [column.hard_excess + column.soft_excess for column in (now, kube, best)]
     if any(excess):
         sentence += "; pods beyond maxSkew: {} today, {} after kube-scheduler, {} at best".format(*excess)

@@ -8,7 +8,7 @@ from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, row
 from cli.output.page import Page, counted, some
 from cli.output.views.move_plan import moves_table, pin_blocks
 from cli.output.views.stages import stages
-from models.words import priced
+from models.words import priced, value_told
 from planner.documents.consolidation import ConsolidationPlan
 
 
@@ -70,7 +70,7 @@ def within_limit(most: int | None) -> str:
 
 def _survives(document: ConsolidationPlan) -> Iterator[Block]:
     if document.survive is not None:
-        domains = some([row.domain for row in document.failing_draws or ()])
+        domains = some([value_told(row.domain) for row in document.failing_draws or ()])
         ties = f", but without {domains} only as ties go here" if document.failing_draws else ""
         yield Sentence(
             f"Whichever domain of {document.survive} is lost, no more pods than now are left without a node"
@@ -126,8 +126,9 @@ def _kept(document: ConsolidationPlan, page: Page) -> Table:
 def _lost(document: ConsolidationPlan) -> Iterator[Block]:
     for row in document.domains_lost:
         yield Sentence(
-            f"{row.key} {row.domain}: no node of it is left. Its nodes, cordoned and empty, still count for "
-            "constraints that ignore taints; deleted, for none. No constraint is worse in either state.",
+            f"{row.key} {value_told(row.domain)}: no node of it is left. Its nodes, cordoned and empty, "
+            "still count for constraints that ignore taints; deleted, for none. No constraint is worse in "
+            "either state.",
             "warning",
         )
 

@@ -78,11 +78,10 @@ def _verdict(document: Diff) -> VerdictBlock:
     nodes = (getattr(document.nodes, name) for name in _NODES)
     changed = [document.spread, document.workloads, document.placed, *nodes]
     if not parts:
-        parts = [
-            "No pod moved, none waits that did not before, and as many pods as before are too many"
-            if any(changed)
-            else _SAME
-        ]
+        some = before.hard_excess or before.soft_excess
+        too_many = "as many pods as before are too many" if some else "none is too many"
+        level = f"No pod moved, none waits that did not before, and {too_many}"
+        parts = [level if any(changed) else _SAME]
     sentence = "; ".join(parts)
     return VerdictBlock(f"{sentence[0].upper()}{sentence[1:]}.", "bad" if worse else "good")
 

@@ -12,7 +12,7 @@ from cli.output.views.names import pod_line
 from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
 from cli.output.yaml_text import yaml_text
-from models.words import listed
+from models.words import listed, value_told
 from planner.documents.explanation import (
     Conflict,
     Explanation,
@@ -132,7 +132,8 @@ def _domains(item: Explanation, page: Page) -> Iterator[Block]:
 def _counts(row: SpreadDomains, page: Page) -> str:
     """`a 2 (full), b 1`: full are the domains that cannot take the pod."""
     parts = [
-        f"{domain} {pods}{' (full)' if pods > row.limit else ''}" for domain, pods in row.domains.items()
+        f"{value_told(domain)} {pods}{' (full)' if pods > row.limit else ''}"
+        for domain, pods in row.domains.items()
     ]
     if len(parts) > _MOST_DOMAINS and not page.everything:
         full = sum(pods > row.limit for pods in row.domains.values())

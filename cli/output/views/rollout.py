@@ -13,6 +13,7 @@ from cli.output.views.explanation import fix_blocks
 from cli.output.views.names import workload_line
 from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
+from models.words import value_told
 from planner.documents.rollout import Rollout, RolloutEnd, WorkloadRollout
 
 #: Ways to end are shown up to so many letters, and domains up to so many and so many letters, before the
@@ -99,7 +100,8 @@ def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:
 
 
 def _end(end: RolloutEnd, page: Page) -> str:
-    return " / ".join(f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items())
+    parts = [f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items() if pods]
+    return " / ".join(parts) or "<none>"
 
 
 def _of_runs(text: str, runs: int, of: int) -> str:
@@ -109,7 +111,7 @@ def _of_runs(text: str, runs: int, of: int) -> str:
 
 
 def _domains(pods: Mapping[str, int], page: Page) -> str:
-    told = ", ".join(f"{domain}{JOINT}{number}" for domain, number in pods.items())
+    told = ", ".join(f"{value_told(domain)}{JOINT}{number}" for domain, number in pods.items())
     if page.everything or (len(pods) <= _MOST_DOMAINS and len(told) <= _MOST_DOMAIN_LETTERS):
         return told
     fewest, most = min(pods.values()), max(pods.values())

@@ -11,6 +11,7 @@ from cli.output.views.explanation import consequences
 from cli.output.views.names import workload_line
 from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
+from models.words import value_told
 from planner.documents.survival import (
     NOT_ENDED,
     DomainLoss,
@@ -53,7 +54,7 @@ def _shown(loss: DomainLoss, page: Page) -> Iterator[WorkloadLoss]:
 
 def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
     return [
-        loss.domain,
+        value_told(loss.domain),
         row.namespace,
         row.workload,
         str(row.replicas),
@@ -97,7 +98,7 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     waiting = _largest_first(found, most)
     rows: list[list[Words]] = [
         [
-            some(of, _MOST_NAMES),
+            some([*map(value_told, of)], _MOST_NAMES),
             left.namespace,
             left.workload,
             str(left.pods),
@@ -205,5 +206,5 @@ def _verdict(document: Survival) -> VerdictBlock:
 def _either(domains: list[str]) -> str:
     """`a, b or c`; of many the first few."""
     more = len(domains) - _MOST_NAMES
-    named = [*domains[:_MOST_NAMES], *([f"one of {more} more"] if more > 0 else [])]
+    named = [*map(value_told, domains[:_MOST_NAMES]), *([f"one of {more} more"] if more > 0 else [])]
     return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)

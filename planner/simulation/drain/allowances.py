@@ -74,4 +74,5 @@ class Allowances:
     def regain(self, pod: int) -> None:
         """A pod became ready."""
         for number in self._of.get(pod, ()):
-            self._left[number] += 1
+            if not self._budgets.budgets[number].spec.asks_nothing:
+                self._left[number] += 1

@@ -107,8 +107,7 @@ def shares(wanted: int, surge: int, sizes: Sequence[int], known: Sequence[int | 
     for place, size in enumerate(sizes):
         if left == 0 or not size:
             continue
-        before = known[place] or wanted
-        fair = _rounded(size * most, before) - size
+        fair = _rounded(size * most, known[place] or wanted) - size if wanted else -size
         part = min(fair, left) if left > 0 else max(fair, left)
         found[place] += part
         left -= part

@@ -101,7 +101,7 @@ def test_what_tolerates_a_cordon_is_not_led_by_one() -> None:
 def test_no_cordons_where_very_many_nodes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of thousands of nodes for each move helps nobody: scores lead, or the node stays."""
     monkeypatch.setattr(effort, "EMPTYING_CORDONED", 7)
-    plan = consolidate(equal_nodes(), time_limit=5)
+    plan = consolidate(equal_nodes(), time_limit=10)
     assert not [step for step in plan.steps if step.cordon]
     assert any(note.startswith("--pin saves") for note in plan.notes)
 

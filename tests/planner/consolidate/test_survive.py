@@ -100,8 +100,9 @@ def least(case: Drawn, before: Mapping[str, int]) -> int:
 def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
     """By `survive` no lost zone leaves more pods than before; no set that is tried is below the bound."""
     seed = seeds.fresh() if seed is None else seed
-    proved = 0
-    for case in small(seed, seeds.tries(5)):
+    proved: list[Drawn] = []
+    # One in ten is not proved.
+    for _, case in zip(seeds.until(5, proved), small(seed, seeds.tries(100)), strict=False):
         found = case.cluster()
         prices = {f"t{price}": float(price) for price in case.prices}
         plan = consolidate(found, prices=prices, price_label="type", pins=True, survive=ZONE, time_limit=6)
@@ -116,7 +117,7 @@ def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
         assert plan.cost.bound <= truth, case
         if plan.status == "Optimal":
             assert plan.cost.after == truth, case
-            proved += 1
+            proved.append(case)
     assert proved
 
 

@@ -84,6 +84,16 @@ def test_all_replicas_of_each_workload_should_be_there() -> None:
     assert _allowed(node("n1"), *there, budget("one", "web", maxUnavailable=3)) == [1]
 
 
+@pytest.mark.parametrize("replicas", [0, 2])
+def test_a_budget_that_expects_no_pods_allows_nothing(replicas: int) -> None:
+    """What went wrong: one that asks for nothing, or is over pods that nobody wants, allowed all of them."""
+    owner = scaled("ReplicaSet", "web", replicas)
+    pods = [pod(f"web-{n}", on="n1", app="web", owner=owner) for n in range(2)]
+    asks_nothing = budget("one", "web", minAvailable=None)
+    assert _allowed(node("n1"), owner, *pods, asks_nothing) == [0]
+    assert _allowed(node("n1"), owner, *pods, budget("one", "web", maxUnavailable=1)) == [min(replicas, 1)]
+
+
 def _allowed(*objects: Object) -> list[int]:
     """How many evictions the budgets allow."""
     return Budgets(Problem(cluster(*objects))).allowed

@@ -63,11 +63,25 @@ def test_evictions_add_up() -> None:
 
 
 def test_an_ending_pod_is_still_to_be_counted_with_the_replacement_policy_failed() -> None:
-    """Otherwise the Job has counted it as soon as it was told to end."""
+    """Otherwise the Job counts it as soon as it is told to end, and then it has no finalizer."""
     pods = [of_job("sums-0", "n1"), of_job("sums-1", "n1", gone=True)]
     for replacement, left in (("Failed", 0), ("TerminatingOrFailed", 1)):
         found = impact(job(backoffLimit=2, podReplacementPolicy=replacement), *pods, evicted=1)
         assert found == Impact(1, "LosesRetries", "", 2, left)
+
+
+@pytest.mark.parametrize(
+    ("gone", "phase", "left"),
+    [(True, "Failed", 0), (False, "Failed", 0), (True, "Running", 0), (False, "Succeeded", 1)],
+)
+def test_a_pod_with_the_finalizer_is_still_to_be_counted(gone: bool, phase: str, left: int) -> None:
+    """What went wrong: during the back-off the status lacks what has failed since: too few were counted."""
+    ended = of_job("sums-1", "n1", gone=gone, phase=phase)
+    ended["metadata"] |= {"finalizers": ["batch.kubernetes.io/job-tracking"], "uid": "1"}
+    pods = [of_job("sums-0", "n1"), ended]
+    assert impact(job(backoffLimit=2), *pods, evicted=1) == Impact(1, "LosesRetries", "", 2, left)
+    counting = job(backoffLimit=2, status={"uncountedTerminatedPods": {"failed": ["1"]}})
+    assert impact(counting, *pods, evicted=1) == Impact(1, "LosesRetries", "", 2, 0)
 
 
 @pytest.mark.parametrize(

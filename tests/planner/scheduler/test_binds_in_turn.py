@@ -73,7 +73,8 @@ def test_as_many_are_accepted_at_once_as_one_by_one(seed: int | None) -> None:
         found = one_by_one(framework, plan, pods, order)
         assert framework.accepted(plan, np.array(order)) == found
         lengths.add(found)
-    assert len(lengths) > 8
+    # A dozen as a rule; one run in a thousand has eight, and none so few.
+    assert len(lengths) > 4
 
 
 @relaxed

@@ -110,6 +110,7 @@ verify_empty() {
 
 check_going() {
     need '' list nodes
+    need '' get nodes # kubectl reads what it patches
     need '' patch nodes
     need '' list pods
     check_rights
@@ -145,6 +146,6 @@ main() {
     release_nodes "$EMPTY" || complain "the annotation planner/by is still on some of the nodes"
     say "done: empty and cordoned: $(one_line "$EMPTY")"
     [ -z "$DELETE" ] || for node in $EMPTY; do
-        say "$KUBECTL ${CONTEXT:+--context=$CONTEXT }delete node $node"
+        say "$(in_context "$KUBECTL") delete node $node"
     done
 }

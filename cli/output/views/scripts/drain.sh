@@ -220,7 +220,7 @@ stop_if_node_is_lost() {
     [ -z "$lost" ] || stop "$(first_of "$lost" pod)"
 }
 
-# Why controllers that have too few have pods without a node, as the scheduler tells.
+# Why controllers that have too few have pods without a node, as the scheduler tells, or make none.
 tell_without_node() {
     by='.metadata.ownerReferences[?(@.controller==true)]'
     line="{$by.kind}/{$by.name}|{.spec.nodeName}|{.metadata.name}|{.status.conditions[?(@.type=='PodScheduled')].message}"
@@ -230,7 +230,18 @@ tell_without_node() {
             awk -F'|' -v namespace="$namespace" -v owner="$owner" '
                 $1 == owner && $2 == "" { if (!count++) { pod = $3; why = $4 } }
                 END { if (count) print namespace "/" pod " has no node" (count > 1 ? ", and " count - 1 " more of " owner : "") ": " why }' >&2
+        tell_none_is_made "$namespace" "$owner"
     done
+}
+
+# Why a StatefulSet that lacks pods makes none: its status does not say it, as that of a ReplicaSet does: NAMESPACE OWNER
+tell_none_is_made() {
+    case $2 in StatefulSet/*) ;; *) return 0 ;; esac
+    number=$(k get statefulsets.apps -n "$1" --field-selector="metadata.name=${2#*/}" \
+        -o 'jsonpath={range .items[*]}{.spec.replicas}|{.status.replicas}{end}' 2>/dev/null)
+    [ "${number%%|*}" -gt "${number#*|}" ] 2>/dev/null || return 0
+    why=$(why_none_is_made "$1" "$2")
+    [ -z "$why" ] || complain "no pod of $2 in $1 is made: $why"
 }
 
 named() { printf '%s\n' "$1" | awk -F'|' '{ print $2 "/" $3 " has to leave " $1 }'; }
@@ -262,7 +273,7 @@ put_back() {
             complain "$node is still cordoned: start this again, or kubectl uncordon $node"
     done
     [ -z "$kept" ] || complain "what is empty stays cordoned; it is opened by:" \
-        "$KUBECTL ${CONTEXT:+--context=$CONTEXT }uncordon$kept; $KUBECTL ${CONTEXT:+--context=$CONTEXT }annotate node$kept $MARK-"
+        "$(in_context "$KUBECTL") uncordon$kept; $(in_context "$KUBECTL") annotate node$kept $MARK-"
 }
 
 # Nodes that this script has cordoned, or a killed one, and that no other one has taken over.
@@ -279,6 +290,7 @@ unmark() {
 
 check_draining() {
     need '' list nodes
+    need '' get nodes # kubectl reads what it patches
     need '' patch nodes
     need '' list pods
     for namespace in $(rows G | awk -F'|' '!seen[$3]++ { print $3 }'); do

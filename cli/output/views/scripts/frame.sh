@@ -19,6 +19,15 @@ counted() { printf '%s %s' "$1" "$2"; [ "$1" -eq 1 ] || printf s; }
 k() { k_given "$@" </dev/null; }
 k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$@"; }
 
+# A command for this cluster, as it is typed: WORDS
+in_context() {
+    case $CONTEXT in
+    '') printf '%s' "$1" ;;
+    *[!A-Za-z0-9@%+=:,./_-]*) printf "%s --context='%s'" "$1" "$(printf '%s\n' "$CONTEXT" | sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s --context=%s' "$1" "$CONTEXT" ;;
+    esac
+}
+
 # Adds to `read` what kubectl gets, or sets TROUBLE to why it does not: ARGUMENTS...
 read_more() {
     more=$(k get "$@" 2>&1) || {

@@ -24,12 +24,22 @@ read_pods() {
     PODS=$read TROUBLE=''
 }
 
-# The nodes behind every label selector of the plan: S|SELECTOR|NAMES
+# The nodes behind every label selector of the plan: S|SELECTOR|NAMES; false when they cannot be read just now.
 read_sets() {
-    SETS=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $8 ~ / in \(/ && !seen[$8]++ { print $8 }' |
-        while read -r selector; do
-            printf 'S|%s|%s\n' "$selector" "$(k get nodes -l "$selector" -o 'jsonpath={.items[*].metadata.name}')"
-        done)
+    sets=''
+    selectors=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $8 ~ / in \(/ && !seen[$8]++ { print $8 }')
+    while IFS= read -r selector; do
+        [ -n "$selector" ] || continue
+        names=$(k get nodes -l "$selector" -o 'jsonpath={"\n"}L|{.items[*].metadata.name}' 2>&1) || {
+            TROUBLE=$(one_line "$names")
+            return 1
+        }
+        sets="${sets}S|$selector|$(printf '%s\n' "$names" | sed -n 's/^L|//p')
+"
+    done <<END
+$selectors
+END
+    SETS=$sets
 }
 
 # How far the plan is.  A move is `todo`, `away` (evicted, no replacement on a node yet), `landed` or
@@ -159,8 +169,18 @@ look() {
 look_twice() {
     look || return 1
     [ -n "$NOT_AS_PLANNED" ] || return 0
-    read_sets
-    look
+    read_sets && look
+}
+
+# In the end, where the labels of nodes say where replacements may be: other users may have changed these meanwhile.
+look_at_the_end() {
+    [ -n "$SETS" ] || return 0
+    begin_waiting
+    until read_sets && look; do
+        [ "$waited" -lt "$TIMEOUT" ] || stop "the nodes and pods cannot be read: $TROUBLE"
+        wait_more
+    done
+    [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(not_as_planned)"
 }
 
 # What the cluster looks like, for the user to decide how to go on.
@@ -408,6 +428,7 @@ carry_out() {
             [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(not_as_planned)"
             if [ "$DONE" -eq "$MOVES" ]; then
                 await_gone "$(evicted_until "$WAVES")"
+                look_at_the_end
                 stop_if_stranded
                 return 0
             fi
@@ -546,7 +567,7 @@ END
 # The pods are looked at, and once more when what killed scripts left has been taken over.
 begin_moves() {
     TROUBLE='' TOLD_WAVE=0
-    read_sets
+    read_sets || refuse "the nodes cannot be read: $TROUBLE"
     look_twice || refuse "the pods cannot be read: $TROUBLE"
     check_holders
     guard

@@ -149,7 +149,7 @@ END
 # Planned again, no pod would go: there are as many replicas as were asked for.
 stop_for_lost() {
     complain "stopped: $(first_of "$LOST" pod) went instead of another; the replicas are as many as planned, so there is" \
-        "nothing to scale again: planner check${CONTEXT:+ --context=$CONTEXT} says how those that stay are spread"
+        "nothing to scale again: $(in_context "planner check") says how those that stay are spread"
     exit 1
 }
 
@@ -203,6 +203,7 @@ put_back() {
 check_scaling() {
     for namespace in $NAMESPACES; do
         need "$namespace" list pods
+        need "$namespace" get pods # kubectl reads what it changes
         need "$namespace" patch pods
     done
     found=$(rows W)
@@ -219,7 +220,10 @@ check_scaling() {
         esac
         need "$namespace" get "$kind"
         if [ "$kind" = jobs.batch ]; then need "$namespace" patch "$kind"; fi
-        if [ "$kind" != jobs.batch ]; then need "$namespace" update "$kind" scale; fi
+        if [ "$kind" != jobs.batch ]; then
+            need "$namespace" get "$kind" scale
+            need "$namespace" update "$kind" scale
+        fi
     done <<END
 $found
 END

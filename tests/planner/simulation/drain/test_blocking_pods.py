@@ -217,3 +217,10 @@ def test_pods_that_come_give_a_budget_only_what_it_lacks(counted: bool) -> None:
     plan = drained([*zones("ab"), pod("w1", on="a1", **words), pod("w2", **words), wanted], "a1")
     assert [row.pod for row in plan.blocked] == ["default/w1"]
     assert plan.after.pending == 0
+
+
+def test_a_budget_that_asks_for_nothing_never_lets_a_pod_go() -> None:
+    """What went wrong: it let all go, where the disruption controller lets none; no new pod changes that."""
+    objects = running(web(2, constraints=[]), ["a1", "b1"], *zones("ab"))
+    (row,) = drained([*objects, pods_budget("b", "web", namespace="shop", minAvailable=None)], "a1").blocked
+    assert [fix.changes[0].summary for fix in row.fixes] == ["PodDisruptionBudget b with maxUnavailable 1"]

@@ -83,3 +83,9 @@ def test_shares_add_up(wanted: int, surge: int, sizes: list[int]) -> None:
     assert all(size >= 0 for size in found)
     most = wanted + surge if wanted else 0
     assert sum(found) == most or (found[0] == 0 and sum(found) > most)
+
+
+def test_a_share_of_nothing_is_nothing() -> None:
+    """What went wrong: a division by zero where no ReplicaSet tells how many it was made for."""
+    assert shares(0, 1, [2, 1], [None, None]) == [0, 0]
+    assert shares(0, 1, [2, 1], [4, None]) == [0, 0]
