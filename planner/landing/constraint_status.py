@@ -87,7 +87,8 @@ class ConstraintOverCells:
         minimum, least = self.minimum(histogram), self._rule.constraint.min_domains or 1
         if self.by_node:
             domains = sum(one.nodes for one in inside)
-            most = min((self._from_above(histogram[one.cell], one.nodes) for one in inside), default=0)
+            fullest = (max(counts[self.tally] for counts, _ in histogram[one.cell]) for one in inside)
+            most = min(fullest, default=0)
             return minimum if domains >= least else 0, most
         codes, sums = {self.domain_of[one.cell] for one in inside}, self.sums(histogram)
         there = [cell for cell, code in enumerate(self.domain_of) if code in codes and self.eligible[cell]]
@@ -96,16 +97,6 @@ class ConstraintOverCells:
         enough = (whole or len(codes) == 1) and len(codes) >= least
         found = [sums[code][0] for code in codes]
         return minimum if enough else 0, (min if whole else max)(found, default=0)
-
-    def _from_above(self, inside: Iterable[tuple[NodeCounts, int]], nodes: int) -> int:
-        """The pods on the emptiest of the `nodes` fullest nodes of a cell."""
-        pods = 0
-        for counts, number in sorted(inside, key=lambda one: -one[0][self.tally]):
-            pods = counts[self.tally]
-            nodes -= number
-            if nodes <= 0:
-                break
-        return pods
 
     def limits(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCell] | None) -> tuple[int, int]:
         """The most pods in a domain that still admit one more: for certain, and at most with the pin."""

@@ -105,7 +105,11 @@ class WaveRoom:
         return free + self._uncertain_load[:, node]
 
     def is_enough(self, need: Replacement, nodes: Codes, least: int) -> bool:
-        """Whether a pod finds room for certain on some nodes, of which at least so many are open to it."""
+        """Whether a pod finds room for certain on some nodes, of which at least so many are open to it.
+
+        Where only nodes are counted, not the pods that fit on them, a move in
+        `examples/43-budget-and-waves` lands by scores, not by filters.
+        """
         if least > len(self.uncertain_pods) + len(need.same_wave):
             return True
         near = self._near(nodes, need.same_wave)

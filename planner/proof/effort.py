@@ -152,10 +152,9 @@ class TabuEffort:
     tenure: int = 5
     #: Shakes changes that are equally good, far below any real difference.
     noise: float = 1e-6
-    #: Iterations to repair all pods at once: longer runs seldom end better than new ones.
-    iterations_at_once: int = 250
-    #: Iterations to fit one more pod in, for the same reason.
-    iterations_for_one: int = 250
+    #: Iterations to repair all pods at once, or to fit one more in: longer runs seldom end better
+    #: than new ones.
+    iterations: int = 250
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Insertion:
             for pod in self._outside(tabu, priority)[: max(missing, 0)]:
                 if not tabu.insert(pod):
                     return None
-        return tabu.at if tabu.repair(self._effort.iterations_at_once, self._meter) else None
+        return tabu.at if tabu.repair(self._effort.iterations, self._meter) else None
 
     def climb(self, start: Codes, seed: int) -> Codes:
         """One pod after the other; where those of lower priority are in the way, they go first."""
@@ -51,7 +51,7 @@ class Insertion:
 
     def _one_more(self, tabu: Tabu, pod: int) -> bool:
         before = tabu.at.copy()
-        if tabu.insert(pod) and tabu.repair(self._effort.iterations_for_one, self._meter):
+        if tabu.insert(pod) and tabu.repair(self._effort.iterations, self._meter):
             return True
         tabu.reset(before)
         return False

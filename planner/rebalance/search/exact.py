@@ -178,16 +178,11 @@ class MoveOrder:
         return min(here, key=lambda pod: (pod not in self._parked, weights[pod], pod), default=None)
 
     def _ordered(self, template: int, nodes: Sequence[int]) -> list[int]:
-        """Those of the nodes that are open: the scheduler's choice first, then the emptiest domains."""
+        """Those of the nodes that are open, those that the scheduler likes best first."""
         feasible, totals = self._trial.choice(template)
         fit = np.array([node for node in nodes if feasible.mask[node]], np.intp)
-        pods_in_domains = np.zeros(len(fit), np.int64)
-        for constraint in self._trial.ledger.of(template):
-            if constraint.hard:
-                pods_in_domains += constraint.rule.counts.padded()[constraint.rule.column.codes[fit]]
-        best: list[int] = fit[np.lexsort((fit, -totals[fit], pods_in_domains))].tolist()
-        first = feasible.best(totals) if feasible.count else -1
-        return sorted(best, key=lambda node: node != first)
+        best: list[int] = fit[np.lexsort((fit, -totals[fit]))].tolist()
+        return best
 
     def _try(self, pod: int, nodes: Sequence[int]) -> bool:
         """Move a pod to the first of some nodes where it makes nothing worse."""

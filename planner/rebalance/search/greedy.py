@@ -148,7 +148,6 @@ class _Rank(NamedTuple):
     by_scores: bool
     soft: int
     weight: int
-    counted: int
     tight: int
     pod: int
     target: int
@@ -199,8 +198,7 @@ class UnpinnedMoves:
         """The rank of evicting a pod; None unless all possible landings are equally good."""
         trial, template = self._trial, self._trial.template(pod)
         cared = [one for one in trial.ledger.of(template) if one.kind in self._kinds]
-        far, counted = distance(cared), self._pods_counted_on(template, int(trial.state.node_of[pod]))
-        lifted, found = OffNode(trial, pod), None
+        far, lifted, found = distance(cared), OffNode(trial, pod), None
         feasible, tops = trial.tops(template) if lifted.is_harmless else (self._none, self._none)
         for by_scores, nodes in enumerate((feasible, tops)):
             reached = self._reached(lifted, nodes, cared)
@@ -209,7 +207,7 @@ class UnpinnedMoves:
                 trial.state.bind(pod, target)
                 soft = sum(one.excess() for one in trial.ledger.of(template) if not one.hard)
                 weight, many = int(self._movable.weights[pod]), int(nodes.sum())
-                found = _Rank(reached, bool(by_scores), soft, weight, -counted, -many, pod, target)
+                found = _Rank(reached, bool(by_scores), soft, weight, -many, pod, target)
                 break
         lifted.back()
         return found
@@ -223,14 +221,6 @@ class UnpinnedMoves:
             found.add(distance(cared))
             lifted.lift()
         return found.pop() if len(found) == 1 else None
-
-    def _pods_counted_on(self, template: int, node: int) -> int:
-        """The pods on a node that count for the constraints of a template."""
-        return sum(
-            int(constraint.rule.tally.counts[node])
-            for constraint in self._trial.ledger.of(template)
-            if template in constraint.members
-        )
 
 
 def _different(nodes: Mask, constraints: Iterable[TrackedConstraint]) -> list[int]:
