@@ -164,7 +164,7 @@ class DomainLosses:
         again = trial.wanted_on(pods.made_again, problem.node_of[pods.made_again])
         made_again, staying = (problem.template_of[some] for some in (pods.made_again, pods.staying))
         each = np.concatenate((trial.room_needed[made_again], trial.taken[staying]))
-        tied = [_tied_to(trial, pods.made_again, inside) for inside in lost]
+        tied = [_tied_to(trial, movable, pods.made_again, inside) for inside in lost]
         rows = [np.where(inside, 0, usable - thousand * going) for inside in lost]
         needs = [
             thousand
@@ -216,20 +216,31 @@ def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
     return PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
 
 
-def _tied_to(trial: TrialCluster, pods: Codes, domain: Mask) -> Codes:
-    """The places of those pods that are in a domain and can be in no other, as their volumes are there."""
-    problem = trial.problem
-    tied = np.zeros(len(problem.templates), np.bool_)
-    for template in np.unique(problem.template_of[pods]).tolist():
-        tied[template] = not (trial.leaves_open(template) or (trial.ever_open(template) & ~domain).any())
-    return np.flatnonzero(domain[problem.node_of[pods]] & tied[problem.template_of[pods]])
+def _tied_to(trial: TrialCluster, movable: Movable, pods: Codes, domain: Mask) -> Codes:
+    """The places of those pods that are in a domain and can be in no other, as their volumes are there.
+
+    Claims that are made with a pod, as those of ephemeral volumes, tie nothing that comes in its place.
+    """
+    problem, there = trial.problem, np.flatnonzero(domain[trial.problem.node_of[pods]])
+    tied = {
+        template: not (trial.leaves_open(template) or (trial.ever_open(template) & ~domain).any())
+        for template in np.unique(problem.template_of[pods[there]]).tolist()
+    }
+    found = [
+        place
+        for place, pod in zip(there.tolist(), pods[there].tolist(), strict=True)
+        if tied[trial.template(pod)] and not movable.controllers.why_not(pod)
+    ]
+    return np.array(found, np.intp)
 
 
 def _largest(each: Ints, tied: Codes, number: int) -> Ints:
     """What so many pods request at most, of each resource: those that are tied, and the largest others."""
-    others = np.sort(np.delete(each, tied, axis=0), axis=0)[::-1]
-    more = others[: max(0, number - len(tied))]
-    return np.asarray(each[tied].sum(axis=0) + more.sum(axis=0))
+    largest = each[tied].sum(axis=0)
+    if number > len(tied):
+        others = np.sort(np.delete(each, tied, axis=0), axis=0)[::-1]
+        largest = largest + others[: number - len(tied)].sum(axis=0)
+    return np.asarray(largest)
 
 
 def _all_come_again(problem: Problem, movable: Movable) -> bool:

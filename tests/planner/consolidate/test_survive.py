@@ -21,7 +21,21 @@ from planner.documents.survival import Survival
 from planner.proof.effort import STANDARD
 from planner.proof.meter import Meter
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, replica, scaled, spread, volume
+from tests.builders import (
+    HOST,
+    ZONE,
+    Object,
+    claim,
+    cluster,
+    node,
+    pod,
+    reference,
+    replica,
+    scaled,
+    spread,
+    storage_class,
+    volume,
+)
 from tests.planner.consolidate.drawn import Drawn, Replica, cases
 from tests.planner.consolidate.outranked import outranked
 
@@ -195,6 +209,28 @@ def test_pods_whose_volumes_are_lost_are_those_that_find_no_node() -> None:
         *(pod(f"web-{number}", f"b{number}", owner="ReplicaSet/web", cpu="3") for number in range(2)),
     )
     assert bound_of(found) == 4
+
+
+def test_an_ephemeral_volume_does_not_tie_what_comes_in_a_pods_place() -> None:
+    """What went wrong: a plan with three nodes was proved Optimal, where two hold all that comes again.
+
+    Without zone a `big` finds no node now.  The next pod of `small` has a new volume: it fits on b1.
+    """
+    fast = {"storageClassName": "fast"}
+    made = claim("small-0-data", "pv", **fast)
+    made["metadata"]["ownerReferences"] = [reference("Pod/small-0")]
+    uses = [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim("", **fast)["spec"]}}}]
+    found = cluster(
+        node("a1", "a", cpu="4"),
+        node("b1", "b", cpu="2"),
+        node("b2", "b", cpu="1"),
+        storage_class("fast", "csi.example.com"),
+        volume("pv", ["a"], **fast),
+        made,
+        pod("small-0", "a1", owner="ReplicaSet/small", cpu="1", volumes=uses),
+        pod("big-0", "a1", owner="ReplicaSet/big", cpu="3"),
+    )
+    assert bound_of(found) == 2
 
 
 @pytest.mark.parametrize(("wanted", "bound"), [(2, 3), (1, 2)])
