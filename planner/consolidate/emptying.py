@@ -145,7 +145,11 @@ class Emptying:
                 break
             removed[[*kept]] = False
         given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
-        return replace(best, given_back={node: reasons.get(node, StayingNode(UNSAFE)) for node in given_back})
+        # What the last plan empties stays for what is said against that plan.
+        last = {node: worse if worse and found.removed[node] else UNSAFE for node in given_back}
+        return replace(
+            best, given_back={node: reasons.get(node, StayingNode(last[node])) for node in given_back}
+        )
 
     def _without_moves(self, layout: Layout) -> Emptied:
         """The nodes of a layout that are empty from the beginning."""

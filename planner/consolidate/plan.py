@@ -290,7 +290,7 @@ class _Consolidation:
             yield f"{could}: by evictions alone no safe waves were found that lead there"
             if best.emptied.is_open:
                 yield "plan again when these are gone: where replacements are is known then, and more may go"
-        if self._wave_meter.over():
+        if self._wave_meter.over() or not (self._losses is None or self._losses.complete):
             why = "it was stopped" if self._wave_meter.stopped else "the time was over"
             yield f"whether --pin saves more was not tried: {why}"
             return

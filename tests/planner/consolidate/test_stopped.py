@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import random
 import threading
+from dataclasses import replace
 
 import pytest
 
+from models import Cluster
+from planner import consolidate
+from planner.consolidate.loss import UNTRIED, DomainLosses
 from planner.documents.consolidation import ConsolidationPlan
+from planner.moves.movable import Movable
+from planner.problem.problem import Problem
+from planner.proof.meter import Meter
 from tests import seeds
+from tests.builders import ZONE, cluster, node, pod
 from tests.planner.consolidate.drawn import Drawn, crowded
 from tests.planner.consolidate.test_plan import carried_out, planned
+from tests.planner.consolidate.test_survive import two_zones
 
 
 def stopped(case: Drawn, seconds: float, **words: object) -> ConsolidationPlan:
@@ -57,3 +66,32 @@ def test_plans_hold_whenever_the_user_stops(seed: int | None) -> None:
         ordered = [places[name] for name in sorted(places, key=lambda name: int(name.partition("-")[2]))]
         assert case.holds(ordered), (case, plan.steps)
         assert not {f"n{place}" for place in ordered} & {row.node for row in plan.removed}
+
+
+def test_pins_are_not_tried_where_losses_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: `with --pin no cheaper plan was found either`, though no node may go then."""
+    losses_of = DomainLosses.of
+
+    def cut_short(problem: Problem, movable: Movable, key: str, is_over: object) -> DomainLosses:
+        return replace(losses_of(problem, movable, key), complete=False)
+
+    monkeypatch.setattr(DomainLosses, "of", cut_short)
+    plan = consolidate(two_zones(), survive=ZONE)
+    assert "whether --pin saves more was not tried: the time was over" in plan.notes
+
+
+def test_where_the_time_ends_the_losses_no_wave_is_called_unsafe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: of the nodes that waves had emptied half were said to stay as no safe wave does."""
+    over = threading.Event()
+
+    def untried(losses: DomainLosses, found: Cluster, is_over: object) -> str:
+        over.set()
+        return UNTRIED
+
+    monkeypatch.setattr(DomainLosses, "why_worse", untried)
+    monkeypatch.setattr(Meter, "limit_is_over", lambda meter: over.is_set())
+    nodes = [f"{zone}{number}" for zone in "ab" for number in range(5)]
+    pods = [pod(f"web-{name}", name, owner="ReplicaSet/web", cpu="1") for name in nodes]
+    plan = consolidate(cluster(*(node(name, name[0], cpu="8") for name in nodes), *pods), survive=ZONE)
+    assert plan.removed == ()
+    assert {row.reason for row in plan.kept} == {UNTRIED, "no cheaper set of nodes was found"}
