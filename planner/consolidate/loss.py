@@ -20,7 +20,6 @@ from models.words import value_told
 from planner.consolidate.layout import Reserve, thousand_for
 from planner.consolidate.removable import goes_with_its_node
 from planner.constraints.family import PLENTY
-from planner.eviction.controllers import DEVICES, EPHEMERAL, OF_JOB
 from planner.eviction.jobs import LOST, JobDisruptions
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss
@@ -202,8 +201,6 @@ class DomainLosses:
 
 
 _NONE = PodsWithoutNode(0, 0)
-#: Why a pod may not move though another one that needs as much room comes in its place; or nothing.
-_NEEDS_AS_MUCH = {"", OF_JOB, EPHEMERAL, DEVICES}
 
 
 def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
@@ -280,7 +277,7 @@ def _is_made_again(problem: Problem, pod: int) -> bool:
 
 def _is_made_alike(movable: Movable, pod: int) -> bool:
     """Whether what a controller makes in place of a lost pod is certain to come, and needs as much room."""
-    return bool(movable.weights[pod]) or movable.controllers.why_not(pod) in _NEEDS_AS_MUCH
+    return bool(movable.weights[pod]) or movable.controllers.takes_as_much(pod)
 
 
 class _PodsByLoss(NamedTuple):

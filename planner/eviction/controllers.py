@@ -96,6 +96,15 @@ class Controllers:
         # Called for tens of thousands of pods, most of them of ReplicaSets.
         return self._ordinals.why_not(pod) if owner.kind == "StatefulSet" else ""
 
+    def takes_as_much(self, pod: int) -> bool:
+        """Whether what comes in place of a lost pod is certain to come, and asks for as much room."""
+        found = self._problem.pods[pod]
+        owner = found.metadata.controller
+        why_none = self._why_none(found) or self._why_not_admitted(found)
+        if why_none or owner is None or self._admission.is_resized(found):
+            return False
+        return self._why_not_by_kind(found, owner) in {"", OF_JOB}
+
     def is_made_again(self, pod: int) -> bool:
         """Whether the pod has a controller that still exists and makes pods."""
         found = self._problem.pods[pod]
@@ -190,11 +199,16 @@ class Controllers:
 
     def _why_none_of_template(self, number: int) -> str:
         pod = self._problem.templates[number].pod
-        ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
-        devices = bool(pod.spec.resource_claims) and self._problem.devices.go_with(pod)
-        gated = self._admission.is_gated(pod)
-        own = (EPHEMERAL if ephemeral else "") or (DEVICES if devices else "") or (GATED if gated else "")
-        return self._why_none(pod) or own or self._admission.why_not(pod)
+        return self._why_none(pod) or self._why_other_claims(pod) or self._why_not_admitted(pod)
+
+    def _why_other_claims(self, pod: Pod) -> str:
+        """Why the next pod has claims of its own."""
+        if any(volume.ephemeral is not None for volume in pod.spec.volumes):
+            return EPHEMERAL
+        return DEVICES if pod.spec.resource_claims and self._problem.devices.go_with(pod) else ""
+
+    def _why_not_admitted(self, pod: Pod) -> str:
+        return GATED if self._admission.is_gated(pod) else self._admission.why_not(pod)
 
     def _why_none(self, pod: Pod) -> str:
         """Why no pod of this pod's controller may be evicted, if so."""

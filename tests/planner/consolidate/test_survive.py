@@ -211,26 +211,35 @@ def test_pods_whose_volumes_are_lost_are_those_that_find_no_node() -> None:
     assert bound_of(found) == 4
 
 
+#: Of a class that makes volumes in any zone, and a volume that is made for its pod.
+_FAST = {"storageClassName": "fast"}
+_EPHEMERAL = {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim("", **_FAST)["spec"]}}}
+
+
 def test_an_ephemeral_volume_does_not_tie_what_comes_in_a_pods_place() -> None:
     """What went wrong: a plan with three nodes was proved Optimal, where two hold all that comes again.
 
     Without zone a `big` finds no node now.  The next pod of `small` has a new volume: it fits on b1.
     """
-    fast = {"storageClassName": "fast"}
-    made = claim("small-0-data", "pv", **fast)
+    made = claim("small-0-data", "pv", **_FAST)
     made["metadata"]["ownerReferences"] = [reference("Pod/small-0")]
-    uses = [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim("", **fast)["spec"]}}}]
     found = cluster(
-        node("a1", "a", cpu="4"),
-        node("b1", "b", cpu="2"),
-        node("b2", "b", cpu="1"),
+        *(node(name, name[0], cpu=cpu) for name, cpu in (("a1", "4"), ("b1", "2"), ("b2", "1"))),
         storage_class("fast", "csi.example.com"),
-        volume("pv", ["a"], **fast),
+        volume("pv", ["a"], **_FAST),
         made,
-        pod("small-0", "a1", owner="ReplicaSet/small", cpu="1", volumes=uses),
+        pod("small-0", "a1", owner="ReplicaSet/small", cpu="1", volumes=[_EPHEMERAL]),
         pod("big-0", "a1", owner="ReplicaSet/big", cpu="3"),
     )
     assert bound_of(found) == 2
+
+
+@pytest.mark.parametrize(("wanted", "bound"), [(1, 2), (0, 1)])
+def test_a_replica_with_an_ephemeral_volume_that_is_too_many_needs_no_room(wanted: int, bound: int) -> None:
+    """What went wrong: that its claim goes with it was all that was asked, and b1 was called necessary."""
+    owner = scaled("StatefulSet", "db", wanted, cpu="1", volumes=[_EPHEMERAL])
+    nodes, fast = [node("a1", "a"), node("b1", "b")], storage_class("fast", "csi.example.com")
+    assert bound_of(cluster(*nodes, fast, owner, replica(owner, "db-0", "a1"))) == bound
 
 
 @pytest.mark.parametrize(("wanted", "bound"), [(2, 3), (1, 2)])
