@@ -65,6 +65,12 @@ def _largest(cluster: Cluster) -> Mapping[str, int]:
     return largest
 
 
+def more_at_maximum(cluster: Cluster) -> int:
+    """How many more replicas there are when all autoscalers are at their maximum."""
+    now = {workload.full_name: workload.spec.replicas for _, workload, _ in targets_of(cluster)}
+    return sum(max(0, most - now[name]) for name, most in _largest(cluster).items())
+
+
 def _scaled(cluster: Cluster, replicas: Mapping[str, int]) -> Cluster:
     for name, number in replicas.items():
         cluster = scale(cluster, name, number)

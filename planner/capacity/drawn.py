@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from models import Cluster
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
-from planner.capacity.autoscalers import short_in_draw
+from planner.capacity.autoscalers import more_at_maximum, short_in_draw
 from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
 from planner.capacity.sets import placed_in_draw
@@ -61,7 +61,7 @@ class CapacityDraws:
 
         None where none are drawn.
         """
-        seeds = self._seeds(0)
+        seeds = self._seeds(more_at_maximum(self.now.cluster))
         found = [(seed, {*short_in_draw(drawn, seed, self._is_made)}) for seed, drawn in self._drawn(seeds)]
         failing = {(seed, name) for seed, short in found for name in short}
         return Counter(name for _, name in failing) if self._is_all(found, seeds) else None

@@ -93,6 +93,15 @@ def test_autoscalers_that_fit_only_as_ties_go_are_told_with_the_draws() -> None:
     assert any("at the maximum of: default/web in" in note for note in found.notes)
 
 
+def test_what_autoscalers_bring_makes_a_cluster_large() -> None:
+    """What went wrong: eight draws took seconds, for the 300 pods that come were not counted before them."""
+    nodes = [node(f"n{number}", cpu="20") for number in range(30)]
+    scalers = [scaled("ReplicaSet", "web", 0, cpu="1"), autoscaler(300, "web", "ReplicaSet")]
+    found = capacity(cluster(*nodes, *scalers), autoscalers=True)
+    assert [(row.pending, row.failing_draws) for row in found.autoscalers] == [(0, None)]
+    assert NOT_DRAWN in found.notes
+
+
 def test_that_nothing_is_drawn_on_a_large_cluster_is_said() -> None:
     """So many pods and nodes take too long: a note says what was not tried."""
     owner = scaled("ReplicaSet", "many", 90, cpu="10m")
