@@ -216,7 +216,8 @@ def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
 def _tied_to(trial: TrialCluster, movable: Movable, pods: Codes, domain: Mask) -> Codes:
     """The places of those pods that are in a domain and can be in no other, as their volumes are there.
 
-    Claims that are made with a pod, as those of ephemeral volumes, tie nothing that comes in its place.
+    Claims that are made with a pod, as those of ephemeral volumes, tie nothing that comes in its place, nor
+    does a node affinity that its controller's template does not have, as that of a pin.
     """
     problem, there = trial.problem, np.flatnonzero(domain[trial.problem.node_of[pods]])
     tied = {
@@ -228,7 +229,8 @@ def _tied_to(trial: TrialCluster, movable: Movable, pods: Codes, domain: Mask) -
         for place, pod in zip(there.tolist(), pods[there].tolist(), strict=True)
         if tied[trial.template(pod)] and not movable.controllers.why_not(pod)
     ]
-    return np.array(found, np.intp)
+    others = movable.controllers.others(pods[found].tolist())
+    return np.array([place for place in found if pods[place] not in others], np.intp)
 
 
 def _largest(each: Ints, tied: Codes, number: int) -> Ints:

@@ -27,6 +27,7 @@ from tests.builders import (
     Object,
     claim,
     cluster,
+    labelled,
     node,
     pod,
     reference,
@@ -211,6 +212,8 @@ def test_pods_whose_volumes_are_lost_are_those_that_find_no_node() -> None:
     assert bound_of(found) == 4
 
 
+#: Without zone a there is room for one of two pods that request 1 and 3.
+_A1_AND_SMALLER = [node(name, name[0], cpu=cpu) for name, cpu in (("a1", "4"), ("b1", "2"), ("b2", "1"))]
 #: Of a class that makes volumes in any zone, and a volume that is made for its pod.
 _FAST = {"storageClassName": "fast"}
 _EPHEMERAL = {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim("", **_FAST)["spec"]}}}
@@ -224,7 +227,7 @@ def test_an_ephemeral_volume_does_not_tie_what_comes_in_a_pods_place() -> None:
     made = claim("small-0-data", "pv", **_FAST)
     made["metadata"]["ownerReferences"] = [reference("Pod/small-0")]
     found = cluster(
-        *(node(name, name[0], cpu=cpu) for name, cpu in (("a1", "4"), ("b1", "2"), ("b2", "1"))),
+        *_A1_AND_SMALLER,
         storage_class("fast", "csi.example.com"),
         volume("pv", ["a"], **_FAST),
         made,
@@ -232,6 +235,13 @@ def test_an_ephemeral_volume_does_not_tie_what_comes_in_a_pods_place() -> None:
         pod("big-0", "a1", owner="ReplicaSet/big", cpu="3"),
     )
     assert bound_of(found) == 2
+
+
+def test_a_pin_does_not_tie_what_comes_in_a_pods_place() -> None:
+    """What went wrong: as above; the node affinity of the next pod is that of its template."""
+    small, big = scaled("ReplicaSet", "small", 1, cpu="1"), scaled("ReplicaSet", "big", 1, cpu="3")
+    pinned = pod("small-0", "a1", owner=small, cpu="1", only_on=[labelled(ZONE, "In", "a")])
+    assert bound_of(cluster(*_A1_AND_SMALLER, small, big, pinned, replica(big, "big-0", "a1"))) == 2
 
 
 @pytest.mark.parametrize(("wanted", "bound"), [(1, 2), (0, 1)])
