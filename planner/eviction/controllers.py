@@ -98,12 +98,12 @@ class Controllers:
 
     def takes_as_much(self, pod: int) -> bool:
         """Whether what comes in place of a lost pod is certain to come, and asks for as much room."""
-        found = self._problem.pods[pod]
+        found, why = self._problem.pods[pod], self.why_not(pod)
         owner = found.metadata.controller
-        why_none = self._why_none(found) or self._why_not_admitted(found)
-        if why_none or owner is None or self._admission.is_resized(found):
-            return False
-        return self._why_not_by_kind(found, owner) in {"", OF_JOB}
+        if why in {EPHEMERAL, DEVICES} and owner is not None:
+            # Another claim needs no other room, but stands before other reasons.
+            why = self._why_not_admitted(found) or self._why_not_by_kind(found, owner)
+        return why in {"", OF_JOB} and not self._admission.is_resized(found)
 
     def is_made_again(self, pod: int) -> bool:
         """Whether the pod has a controller that still exists and makes pods."""
