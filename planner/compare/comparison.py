@@ -32,7 +32,7 @@ from planner.documents.figures import Summary
 from planner.documents.plan import SearchDocument
 from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
-from planner.eviction.replacements import RESIZED
+from planner.eviction.replacements import OTHER_AFFINITY, RESIZED
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock, Progress
 from planner.proof.effort import DRAWS_SHARE
@@ -214,7 +214,7 @@ def _replaced_as_they_were(problem: Problem) -> Iterator[str]:
     """Notes about pods whose replacements are other ones; Descheduler's column makes them again unchanged."""
     controllers = Controllers(problem, jobs=True)
     reasons = Counter(map(controllers.why_not, np.flatnonzero(problem.node_of >= 0).tolist()))
-    for reason in (DEVICES, EPHEMERAL, RESIZED):
+    for reason in (DEVICES, EPHEMERAL, OTHER_AFFINITY, RESIZED):
         if pods := reasons[reason]:
             yield (
                 f"{counted(pods, 'running pod')} {reason}: "

@@ -37,7 +37,7 @@ from models.objects.workload import (
 )
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
-from planner.eviction.replacements import RESIZED, ReplacementAdmission
+from planner.eviction.replacements import OTHER_AFFINITY, RESIZED, ReplacementAdmission
 from planner.problem.problem import Problem
 
 GONE = "whose controller is gone"
@@ -100,8 +100,8 @@ class Controllers:
         """Whether what comes in place of a lost pod is certain to come, and asks for as much room."""
         found, why = self._problem.pods[pod], self.why_not(pod)
         owner = found.metadata.controller
-        if why in {EPHEMERAL, DEVICES} and owner is not None:
-            # Another claim needs no other room, but stands before other reasons.
+        if why in {EPHEMERAL, DEVICES, OTHER_AFFINITY} and owner is not None:
+            # Another claim or node needs no other room, but stands before other reasons.
             why = self._why_not_admitted(found) or self._why_not_by_kind(found, owner)
         return why in {"", OF_JOB} and not self._admission.is_resized(found)
 
@@ -199,7 +199,12 @@ class Controllers:
 
     def _why_none_of_template(self, number: int) -> str:
         pod = self._problem.templates[number].pod
-        return self._why_none(pod) or self._why_other_claims(pod) or self._why_not_admitted(pod)
+        return (
+            self._why_none(pod)
+            or self._why_other_claims(pod)
+            or self._why_not_admitted(pod)
+            or self._why_elsewhere(pod)
+        )
 
     def _why_other_claims(self, pod: Pod) -> str:
         """Why the next pod has claims of its own."""
@@ -209,6 +214,10 @@ class Controllers:
 
     def _why_not_admitted(self, pod: Pod) -> str:
         return GATED if self._admission.is_gated(pod) else self._admission.why_not(pod)
+
+    def _why_elsewhere(self, pod: Pod) -> str:
+        """Why the next pod may go to other nodes."""
+        return OTHER_AFFINITY if self._admission.has_other_affinity(pod) else ""
 
     def _why_none(self, pod: Pod) -> str:
         """Why no pod of this pod's controller may be evicted, if so."""

@@ -17,13 +17,14 @@ from models.controllers.owners import Workloads
 from models.controllers.stateful import REVISION_LABEL, next_revision, pod_of_template
 from models.controllers.templates import made_again, new_pod, usable, with_requests_of
 from models.objects.pod import Pod, PodStatus, PodTemplateSpec
-from models.objects.workload import StatefulSet
+from models.objects.workload import DaemonSet, StatefulSet
 from planner.problem.problem import Problem
 from planner.problem.quotas import EXCEEDED, Quotas
 
 REFUSED = "whose replacement the API server would refuse"
 CONTENDED = "whose replacement would compete with other pods for a ResourceQuota"
 DIFFERS = "whose replacement would request something else, as LimitRange or its template has it"
+OTHER_AFFINITY = "whose replacement would have the node affinity of its template, which is another one"
 RESIZED = "whose replacement would request what the template has, not what it was resized to"
 
 
@@ -77,6 +78,18 @@ class ReplacementAdmission:
         """Whether the next pod has a scheduling gate, which somebody took away from this one."""
         template = self._template_of(pod)
         return template is not None and template.spec is not None and bool(template.spec.scheduling_gates)
+
+    def has_other_affinity(self, pod: Pod) -> bool:
+        """Whether the next pod has another node affinity, as where this one was made while a pin was set.
+
+        The controller of a DaemonSet sets it itself, and one of a StatefulSet may make an older revision.
+        """
+        owner, template = self._workloads.controller_of(pod), self._template_of(pod)
+        if template is None or template.spec is None or isinstance(owner, DaemonSet):
+            return False
+        if isinstance(owner, StatefulSet) and _is_of_other_revision(owner, pod):
+            return False
+        return pod.spec.node_affinity != template.spec.node_affinity
 
     def _by_limits(self, pod: Pod) -> str:
         """What a LimitRange does to the next pod: it may be newer than the pod that runs."""

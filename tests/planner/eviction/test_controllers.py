@@ -18,8 +18,9 @@ from planner.eviction.controllers import (
     Controllers,
 )
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
+from planner.eviction.replacements import OTHER_AFFINITY
 from planner.problem.problem import Problem
-from tests.builders import LONG_AGO, Object, cluster, node, pod, revision, scaled, spread, workload
+from tests.builders import LONG_AGO, ZONE, Object, cluster, node, pod, revision, scaled, spread, workload
 from tests.planner.eviction.jobs import job, of_job
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -210,3 +211,29 @@ def test_a_snapshot_keeps_what_decides_about_controllers() -> None:
     labels = {"controller-revision-hash": "w-1"}
     objects = [one, numbered(0, labels=labels), *deployed({"generation": 3}, observedGeneration=2)]
     assert reasons(*map(kept, objects)) == reasons(*objects) == [OTHER_REVISION, EMPTIED, UNSEEN]
+
+
+def test_what_a_pin_has_left_is_no_claim_about_the_next_pod() -> None:
+    """What went wrong: a move was called impossible that the template allows, and proved to be.
+
+    Both pods were made while their ReplicaSet was pinned to n1.
+    """
+    owner = scaled("ReplicaSet", "web", 2)
+    pinned = {"only_on": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+    words: dict[str, Any] = {"app": "web", "owner": owner}
+    words["spread"] = [spread(ZONE, 1, "web", nodeAffinityPolicy="Ignore")]
+    objects = [owner, *(pod(f"web-{n}", "n1", **words, **pinned) for n in range(2))]
+    assert reasons(*objects) == [OTHER_AFFINITY] * 2
+    plan = rebalance(cluster(node("n1", "a"), node("b1", "b"), *objects))
+    assert plan.stays == {OTHER_AFFINITY: 2}
+
+
+def test_a_controller_that_sets_node_affinity_itself_is_not_taken_for_a_pin() -> None:
+    """Pods of a DaemonSet are bound to their node by one; a template with the same affinity is the pods'."""
+    own = {"only_on": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+    daemons = workload("DaemonSet", "logs")
+    assert reasons(daemons, pod("logs-1", "n1", owner=daemons, app="logs", **own)) == [""]
+    owner = scaled("ReplicaSet", "web", 1)
+    made = pod("web-0", "n1", owner=owner, app="web", **own)
+    owner["spec"]["template"]["spec"]["affinity"] = made["spec"]["affinity"]
+    assert reasons(owner, made) == [""]
