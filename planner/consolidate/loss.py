@@ -300,7 +300,8 @@ def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
     going, again, stays = list[int](), list[int](), list[int]()
     jobs = JobDisruptions(problem.cluster, LOST)
     running = np.flatnonzero(problem.node_of >= 0).tolist()
-    may_fail = {job.key for job, _ in failing(jobs, [problem.pods[pod] for pod in running])}
+    # Pods that wait may be on a lost node, too, when they have one.
+    may_fail = {job.key for job, _ in failing(jobs, problem.pods)}
     for pod in running:
         job = jobs.job_of(problem.pods[pod])
         if job is not None and job.key in may_fail:

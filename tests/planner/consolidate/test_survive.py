@@ -261,6 +261,20 @@ def test_pods_that_do_not_come_again_need_no_room(wanted: int, bound: int) -> No
     assert bound_of(found) == bound
 
 
+@pytest.mark.parametrize(("retries", "bound"), [(2, 3), (1, 2)])
+def test_a_job_that_fails_by_pods_that_still_wait_needs_no_room(retries: int, bound: int) -> None:
+    """What went wrong: room for the Job's pod was proved necessary beside the zone that it may fail with.
+
+    The pod that waits goes to a2 now.  Without a2 it is on b1, and zone b takes both: one too many for one
+    retry, so that none comes again.
+    """
+    job = scaled("Job", "sums", 0, cpu="1")
+    job["spec"] |= {"parallelism": 2, "backoffLimit": retries}
+    nodes = [node("a1", "a", cpu="4"), node("a2", "a", cpu="4"), node("b1", "b", cpu="4")]
+    found = cluster(*nodes, job, pod("full", "a1", cpu="4"), replica(job, "sums-0", "b1"))
+    assert bound_of(found) == bound
+
+
 def test_draws_of_ties_end_with_the_time() -> None:
     """What went wrong: after Ctrl-C, or the limit, every domain was still lost eight times."""
     found = two_zones()
