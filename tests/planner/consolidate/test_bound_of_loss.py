@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -14,7 +14,7 @@ from planner.consolidate.bound import reserve_bound
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.emptying import in_the_end
 from planner.consolidate.layout import PlanLimits
-from planner.consolidate.loss import DomainLosses
+from planner.consolidate.loss import DomainLosses, PodsWithoutNode
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.setting import ConsolidationQuestion, Setting, named
 from tests import seeds
@@ -24,11 +24,14 @@ from tests.builders import (
     Object,
     claim,
     cluster,
+    labelled,
     node,
     pod,
+    reference,
     replica,
     scaled,
     spread,
+    storage_class,
     term,
     volume,
 )
@@ -168,3 +171,106 @@ def test_no_plan_that_is_drawn_costs_less(number: int | None, grows: bool) -> No
             if setting.removable.cost(gone) < bound:
                 end = in_the_end(setting.problem.cluster, plan.places, plan.gone)
                 assert losses.why_worse(end), (seed, key, bound, plan)
+
+
+@pytest.mark.parametrize(("number", "bound"), [(0, 15), (6, 11)])
+@pytest.mark.parametrize(("resource", "unit"), [("cpu", ""), ("memory", "Pi")])
+def test_the_bound_knows_that_any_zone_may_be_lost(number: int, bound: int, resource: str, unit: str) -> None:
+    """What went wrong: it was that without a loss, 10 nodes, and no plan of a larger cluster was proved.
+
+    As many pods as now may find no node when a zone is lost, `number` of them.  And thousandths of more than
+    8 PiB of memory were more than 64 bits can count: the bound was one for no loss again.
+    """
+    four, two = {resource: f"4{unit}"}, {resource: f"2{unit}"}
+    nodes = [node(f"{zone}{n}", zone, **four) for zone in "abc" for n in range(10)]
+    pods = [pod(f"web-{n}", f"{'abc'[n % 3]}{n // 3}", owner="ReplicaSet/web", **two) for n in range(20)]
+    found = cluster(*nodes, *pods)
+    assert bound_of(found, dict.fromkeys("abc", PodsWithoutNode(number, 0))) == bound
+
+
+def bound_of(found: Cluster, losses_now: Mapping[str, PodsWithoutNode] | None = None) -> int:
+    """What nodes cost at least that leave free what has to be when a zone is lost."""
+    setting = Setting.of(ConsolidationQuestion(found), {})
+    losses = DomainLosses.of(setting.problem, setting.movable, ZONE)
+    losses = losses if losses_now is None else replace(losses, of_domain=losses_now)
+    reserve = losses.room(setting.trial, setting.movable, setting.added, None)
+    return reserve_bound(setting.task(PlanLimits(reserve)))
+
+
+def test_pods_whose_volumes_are_lost_are_those_that_find_no_node() -> None:
+    """What went wrong: one pod finds no node now without zone a, so a larger one than db-0 needed no room.
+
+    The volume of db-0 is lost with its zone; both pods of web have to find a node in either zone.
+    """
+    uses = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    found = cluster(
+        *(node(f"{zone}{number}", zone, cpu="4") for zone in "ab" for number in range(3)),
+        volume("pv", ["a"]),
+        claim("data", "pv"),
+        pod("db-0", "a0", owner="StatefulSet/db", cpu="1", volumes=uses),
+        *(pod(f"web-{number}", f"b{number}", owner="ReplicaSet/web", cpu="3") for number in range(2)),
+    )
+    assert bound_of(found) == 4
+
+
+#: Without zone a there is room for one of two pods that request 1 and 3.
+_A1_AND_SMALLER = [node(name, name[0], cpu=cpu) for name, cpu in (("a1", "4"), ("b1", "2"), ("b2", "1"))]
+#: Of a class that makes volumes in any zone, and a volume that is made for its pod.
+_FAST = {"storageClassName": "fast"}
+_EPHEMERAL = {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim("", **_FAST)["spec"]}}}
+
+
+def test_an_ephemeral_volume_does_not_tie_what_comes_in_a_pods_place() -> None:
+    """What went wrong: a plan with three nodes was proved Optimal, where two hold all that comes again.
+
+    Without zone a `big` finds no node now.  The next pod of `small` has a new volume: it fits on b1.
+    """
+    made = claim("small-0-data", "pv", **_FAST)
+    made["metadata"]["ownerReferences"] = [reference("Pod/small-0")]
+    found = cluster(
+        *_A1_AND_SMALLER,
+        storage_class("fast", "csi.example.com"),
+        volume("pv", ["a"], **_FAST),
+        made,
+        pod("small-0", "a1", owner="ReplicaSet/small", cpu="1", volumes=[_EPHEMERAL]),
+        pod("big-0", "a1", owner="ReplicaSet/big", cpu="3"),
+    )
+    assert bound_of(found) == 2
+
+
+def test_a_pin_does_not_tie_what_comes_in_a_pods_place() -> None:
+    """What went wrong: as above; the node affinity of the next pod is that of its template."""
+    small, big = scaled("ReplicaSet", "small", 1, cpu="1"), scaled("ReplicaSet", "big", 1, cpu="3")
+    pinned = pod("small-0", "a1", owner=small, cpu="1", only_on=[labelled(ZONE, "In", "a")])
+    assert bound_of(cluster(*_A1_AND_SMALLER, small, big, pinned, replica(big, "big-0", "a1"))) == 2
+
+
+@pytest.mark.parametrize(("wanted", "bound"), [(1, 2), (0, 1)])
+def test_a_replica_with_an_ephemeral_volume_that_is_too_many_needs_no_room(wanted: int, bound: int) -> None:
+    """What went wrong: that its claim goes with it was all that was asked, and b1 was called necessary."""
+    owner = scaled("StatefulSet", "db", wanted, cpu="1", volumes=[_EPHEMERAL])
+    nodes, fast = [node("a1", "a"), node("b1", "b")], storage_class("fast", "csi.example.com")
+    assert bound_of(cluster(*nodes, fast, owner, replica(owner, "db-0", "a1"))) == bound
+
+
+@pytest.mark.parametrize(("wanted", "bound"), [(2, 3), (1, 2)])
+def test_pods_that_do_not_come_again_need_no_room(wanted: int, bound: int) -> None:
+    """What went wrong: room for two pods was proved necessary, of which the ReplicaSet wants one alone."""
+    owner = scaled("ReplicaSet", "web", wanted, cpu="3")
+    nodes = [node(name, name[0], cpu="4") for name in ("a1", "a2", "b1", "b2")]
+    found = cluster(*nodes, owner, replica(owner, "web-0", "a1"), replica(owner, "web-1", "b1"))
+    assert bound_of(found) == bound
+
+
+@pytest.mark.parametrize(("retries", "bound"), [(2, 3), (1, 2)])
+def test_a_job_that_fails_by_pods_that_still_wait_needs_no_room(retries: int, bound: int) -> None:
+    """What went wrong: room for the Job's pod was proved necessary beside the zone that it may fail with.
+
+    The pod that waits goes to a2 now.  Without a2 it is on b1, and zone b takes both: one too many for one
+    retry, so that none comes again.
+    """
+    job = scaled("Job", "sums", 0, cpu="1")
+    job["spec"] |= {"parallelism": 2, "backoffLimit": retries}
+    nodes = [node("a1", "a", cpu="4"), node("a2", "a", cpu="4"), node("b1", "b", cpu="4")]
+    found = cluster(*nodes, job, pod("full", "a1", cpu="4"), replica(job, "sums-0", "b1"))
+    assert bound_of(found) == bound
