@@ -51,7 +51,7 @@ class Plan:
 def drawn(seed: int) -> Cluster:
     """Four to seven nodes in two or three zones, with pods of which not all come again when they are lost.
 
-    With odd seeds pods of StatefulSets have volumes in their zones.
+    With odd seeds pods of StatefulSets have volumes in their zones, with some all pods keep a pin to theirs.
     """
     draw = Random(seed)
     zones = draw.choice(("ab", "abc"))
@@ -65,7 +65,16 @@ def drawn(seed: int) -> Cluster:
     if seed % 2:
         for made in [item for item in objects if item["kind"] == "Pod"]:
             objects += _volume(made, zone_of[made["spec"]["nodeName"]])
+            if seed % 4 == 3:
+                affinity = made["spec"].get("affinity", {})
+                made["spec"]["affinity"] = {**affinity, **pinned(zone_of[made["spec"]["nodeName"]])}
     return cluster(*objects)
+
+
+def pinned(zone: str) -> Object:
+    """The node affinity that a move with a pin leaves."""
+    made: Object = pod("any", only_on=[labelled(ZONE, "In", zone)])["spec"]["affinity"]
+    return made
 
 
 def _volume(made: Object, zone: str) -> Iterator[Object]:
