@@ -52,13 +52,8 @@ class Given:
     ended: tuple[type[Exception], ...] = (BrokenExecutor, RuntimeError, OSError)
 
     def submit(self, tasks: Sequence[Task]) -> Answering:
-        """Have them answered; an executor that takes nothing more is told as a failed answer."""
-        try:
-            return self.executor.submit(work, tuple(tasks))
-        except self.ended as error:
-            failed: Answering = Future()
-            failed.set_exception(error)
-            return failed
+        """Have them answered, if it still takes anything."""
+        return _submitted(self.executor, tasks, *self.ended)
 
     def renew(self) -> None:
         """There is no other executor."""
@@ -69,31 +64,29 @@ class Given:
 
 @dataclass
 class ProcessWorkers:
-    """Processes of this machine, each with a limit of memory in bytes; 0: none."""
+    """Processes of this machine, each with a limit of memory in bytes; 0: none.
+
+    Each has a pool of its own: what ends one neither ends those beside it nor meets one that begins.
+    """
 
     at_once: int
     memory: int = 0
     #: What all of them need is imported once, by the process that they are forked from.
     imports: Sequence[str] = ("planner",)
-    _pool: ProcessPoolExecutor | None = field(default=None, init=False)
+    #: What each was asked last.
+    _pools: dict[ProcessPoolExecutor, Answering] = field(default_factory=dict, init=False)
 
     def submit(self, tasks: Sequence[Task]) -> Answering:
         """Have them answered by a process that has nothing to do."""
-        if self._pool is None:
-            context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(list(self.imports))
-            self._pool = ProcessPoolExecutor(
-                self.at_once,
-                mp_context=context,
-                initializer=_begin,
-                initargs=(self.memory,),
-            )
-        try:
-            return self._pool.submit(work, tuple(tasks))
-        except BrokenExecutor as error:
-            failed: Answering = Future()
-            failed.set_exception(error)
-            return failed
+        free = next((pool for pool, last in self._pools.items() if last.done()), None)
+        pool = free or self._begun()
+        self._pools[pool] = _submitted(pool, tasks, BrokenExecutor)
+        return self._pools[pool]
+
+    def _begun(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(self.imports))
+        return ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self.memory,))
 
     def renew(self) -> None:
         """End the processes; the next task gets new ones."""
@@ -101,11 +94,12 @@ class ProcessWorkers:
 
     def close(self) -> None:
         """End the processes at once, whatever they do."""
-        if self._pool is None:
-            return
-        own = [process for process in (self._pool._processes or {}).values()]
-        manager = cast("threading.Thread | None", self._pool._executor_manager_thread)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        pools = [*self._pools]
+        self._pools.clear()
+        own = [process for pool in pools for process in (pool._processes or {}).values()]
+        managers = [cast("threading.Thread | None", pool._executor_manager_thread) for pool in pools]
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
         for process in own:
             process.terminate()
         until = time.monotonic() + _END_SECONDS
@@ -113,10 +107,20 @@ class ProcessWorkers:
             process.join(max(0.0, until - time.monotonic()))
             process.kill()
             process.join()
-        self._pool = None
-        if manager is not None:
-            # Only without it are the semaphores given back.
-            manager.join(_MANAGER_SECONDS)
+        for manager in managers:
+            if manager is not None:
+                # Only without it are the semaphores given back.
+                manager.join(_MANAGER_SECONDS)
+
+
+def _submitted(executor: Executor, tasks: Sequence[Task], *ended: type[Exception]) -> Answering:
+    """What will be answered; an executor that takes nothing more is told as a failed answer."""
+    try:
+        return executor.submit(work, tuple(tasks))
+    except ended as error:
+        failed: Answering = Future()
+        failed.set_exception(error)
+        return failed
 
 
 def _begin(memory: int) -> None:
