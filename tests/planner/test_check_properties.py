@@ -1,6 +1,7 @@
 """The audit against its definition counted in loops, and against what a scheduler may leave behind."""
 
 import json
+from collections import Counter
 
 import numpy as np
 from hypothesis import example, given
@@ -45,6 +46,27 @@ def test_violations_are_those_of_the_definition(objects: list[Object]) -> None:
     assert sum(not found.ok and found.when_unsatisfiable == HARD for found in report.constraints) == len(
         {key[:3] for key in surplus}
     )
+
+
+@relaxed
+@given(clusters().map(peopled).map(owned))
+def test_findings_are_those_of_the_definition(objects: list[Object]) -> None:
+    """Counted pod by pod and node by node; a constraint that counts none of its own pods is one, too."""
+    now = oracle.cluster_state(objects)
+    owner_of = {oracle.key_of(item): item["metadata"]["ownerReferences"][0]["name"] for item in now.pods}
+    own = {
+        owner_of[oracle.key_of(item)]: (item["metadata"]["labels"], oracle.constraints_of(now, item))
+        for item in now.pods
+        if "deletionTimestamp" not in item["metadata"]
+    }
+    expected = Counter(oracle.findings(now))
+    for owner, (labels, constraints) in own.items():
+        for selector in (item["labelSelector"] for item in constraints):
+            counts = not oracle.is_empty(selector) and oracle.selects(selector, labels)
+            expected["PodTopologySpread", owner] += not counts
+    found = check(Cluster.from_objects(objects)).findings
+    told = [owner_of[row.pod] if row.plugin == "PodTopologySpread" else row.pod or row.node for row in found]
+    assert Counter(zip((row.plugin for row in found), told, strict=True)) == +expected
 
 
 @relaxed
