@@ -57,13 +57,23 @@ def _limit(seconds: float) -> Iterator[None]:
         with _alarm(seconds):
             yield
         return
-    timer = threading.Timer(seconds, _raise_in, [threading.get_ident()])
+    thread, ended, turn = threading.get_ident(), threading.Event(), threading.Lock()
+
+    def ring() -> None:
+        """The thread has other work once this task has ended."""
+        with turn:
+            if not ended.is_set():
+                _raise_in(thread)
+
+    timer = threading.Timer(seconds, ring)
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+        with turn:
+            ended.set()
 
 
 @contextmanager

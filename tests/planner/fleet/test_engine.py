@@ -162,6 +162,23 @@ def test_the_limit_in_a_thread(ask: Ask) -> None:
     assert told(rows) == ["no answer within 0.1 s (--timeout)", "next"]
 
 
+class Late(threading.Timer):
+    """Rings a moment after it was cancelled, as one that has just begun to."""
+
+    def cancel(self) -> None:
+        """Too late."""
+        super().cancel()
+        Timer(0.05, self.function, self.args).start()
+
+
+def test_a_limit_ends_no_other_task_of_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: a task that ended just at its limit ended the next one, or the thread itself."""
+    monkeypatch.setattr(threading, "Timer", Late)
+    with ThreadPoolExecutor(1) as pool:
+        rows = [*answers(tasks(Says("first"), Sleeps(0.2)), Given(pool, 1))]
+    assert told(rows) == ["first", "awake"]
+
+
 def test_what_cannot_be_used_is_said(processes: ProcessWorkers) -> None:
     """Input, mistakes of the planner, and memory; each is the row of its own task alone."""
     rows = [*answers(tasks(Refuses(), Fails(), Grows(), Says("well")), processes)]
