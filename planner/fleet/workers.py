@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from planner.fleet.tasks import Reply, Task
 from planner.fleet.worker import work
@@ -81,6 +81,9 @@ class ProcessWorkers:
         free = next((pool for pool, last in self._pools.items() if last.done()), None)
         pool = free or self._begun()
         self._pools[pool] = _submitted(pool, tasks, BrokenExecutor)
+        if free is None:
+            # Only its process may answer: where that ends in the middle of a reply, so does the reply.
+            cast(Any, pool._result_queue)._writer.close()
         return self._pools[pool]
 
     def _begun(self) -> ProcessPoolExecutor:
