@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import INTERRUPTIBLE
+from tests.running import runs
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
@@ -54,11 +55,9 @@ def _waiting(folder: Path, words: str, *command: str) -> Iterator[tuple[subproce
 
 def _assert_gone(number: int) -> None:
     """Whatever a failing test leaves is ended here."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + SECONDS
     while time.monotonic() < until:
-        try:
-            os.kill(number, 0)
-        except ProcessLookupError:
+        if not runs(number):
             return
         time.sleep(0.02)
     os.kill(number, signal.SIGKILL)
