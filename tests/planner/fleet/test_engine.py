@@ -178,6 +178,22 @@ def test_the_limit_in_a_thread(ask: Ask) -> None:
     assert told(rows) == ["no answer within 0.1 s (--timeout)", "next"]
 
 
+class Hurried(Timer):
+    """It rings at the moment in which it is no longer wanted."""
+
+    def cancel(self) -> None:
+        """Ring."""
+        self.function(*self.args)
+        super().cancel()
+
+
+def test_an_answer_at_the_limit_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: the limit was raised after the task, and the answer, or the thread, was lost."""
+    monkeypatch.setattr(threading, "Timer", Hurried)
+    with ThreadPoolExecutor(1) as pool:
+        assert told([*answers(tasks(Says("first"), Says("last")), Given(pool, 1))]) == ["first", "last"]
+
+
 def test_what_cannot_be_used_is_said(processes: ProcessWorkers) -> None:
     """Input, mistakes of the planner, and memory; each is the row of its own task alone."""
     rows = [*answers(tasks(Refuses(), Fails(), Grows(), Says("well")), processes)]
