@@ -59,8 +59,8 @@ _MAY_BE_LEFT: ContextVar[bool] = ContextVar("may_be_left", default=False)
 
 def until_stop(work: Callable[[], object]) -> None:
     """Do some work; Ctrl-C ends it wherever it is then, and whatever it has not kept by then is lost."""
-    _MAY_BE_LEFT.set(True)
     try:
+        _MAY_BE_LEFT.set(True)
         work()
         _MAY_BE_LEFT.set(False)
     except _Left:
@@ -128,6 +128,8 @@ class Clock:
                     if self._stop_event.is_set():
                         stop()
             finally:
-                if not future.done():
+                # What has not begun yet stops only when it is told once more.
+                while not future.done():
                     stop()
+                    wait([future], timeout=_POLL_SECONDS)
             return future.result()

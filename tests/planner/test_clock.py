@@ -2,9 +2,11 @@
 
 import threading
 import time
+from concurrent.futures import Future, wait
 
 import pytest
 
+from planner.proof import clock as module
 from planner.proof.clock import Clock, leave, until_stop
 
 
@@ -32,6 +34,31 @@ def test_work_is_told_to_stop_when_the_bell_rings() -> None:
     started = time.monotonic()
     assert Clock(60.0, stop_event).watch(told.set, lambda: told.wait(30.0))
     assert time.monotonic() - started < 10.0
+
+
+def test_work_that_has_not_begun_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: at the limit of a task, or a second Ctrl-C, the solver used up its time."""
+    begun, told = threading.Event(), threading.Event()
+    interrupts = [KeyboardInterrupt]
+
+    def work() -> None:
+        time.sleep(0.2)
+        begun.set()
+        assert told.wait(30.0)
+
+    def stop() -> None:
+        if begun.is_set():
+            told.set()
+
+    def waiting(futures: list[Future[None]], timeout: float) -> None:
+        if interrupts:
+            raise interrupts.pop()
+        wait(futures, timeout)
+
+    monkeypatch.setattr(module, "wait", waiting)
+    with pytest.raises(KeyboardInterrupt):
+        Clock(60.0).watch(stop, work)
+    assert told.is_set()
 
 
 def test_what_goes_wrong_in_the_work_comes_out() -> None:
