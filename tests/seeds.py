@@ -54,10 +54,10 @@ def tries(quick: int) -> int:
     return quick * EFFORT
 
 
-def until(quick: int, tried: Sized) -> Iterator[int]:
-    """So many draws, a multiple of it in a long run; up to twenty times as many until something was tried."""
+def until(quick: int, tried: Sized, least: int = 1) -> Iterator[int]:
+    """So many draws, a multiple of it in a long run; up to twenty times as many until so much was tried."""
     for number in range(20 * tries(quick)):
-        if number >= tries(quick) and tried:
+        if number >= tries(quick) and len(tried) >= least:
             return
         yield number
 

@@ -57,29 +57,20 @@ class _Left(BaseException):
 _MAY_BE_LEFT: ContextVar[bool] = ContextVar("may_be_left", default=False)
 
 
-def until_stop(work: Callable[[], object]) -> None:
-    """Do some work; Ctrl-C ends it wherever it is then, and whatever it has not kept by then is lost."""
+def taken_until_stop(results: Iterable[_T], stop_event: threading.Event | None) -> list[_T]:
+    """The results before a stop, and the first one after it; Ctrl-C ends the work on one wherever it is."""
+    found: list[_T] = []
     try:
         _MAY_BE_LEFT.set(True)
-        work()
+        for one in results:
+            found.append(one)
+            if is_stop_requested(stop_event):
+                break
         _MAY_BE_LEFT.set(False)
     except _Left:
         pass
     finally:
         _MAY_BE_LEFT.set(False)
-
-
-def taken_until_stop(results: Iterable[_T], stop_event: threading.Event | None) -> list[_T]:
-    """The results before a stop, and the first one after it; Ctrl-C ends the work on one wherever it is."""
-    found: list[_T] = []
-
-    def take() -> None:
-        for one in results:
-            found.append(one)
-            if is_stop_requested(stop_event):
-                return
-
-    until_stop(take)
     return found
 
 

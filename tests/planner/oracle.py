@@ -3,8 +3,9 @@
 Works on manifests, shares no line with the planner, and knows nothing of arrays, templates or caches.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.builders import HARD, REQUIRED, Object
 
@@ -371,3 +372,28 @@ def spread_excess(now: ClusterState) -> dict[tuple[object, ...], int]:
                 owner = pod["metadata"]["ownerReferences"][0]["name"]
                 found[pod["metadata"]["namespace"], owner, repr(sorted(constraint.items())), domain] = surplus
     return found
+
+
+def findings(now: ClusterState) -> Iterator[tuple[str, str]]:
+    """The plugin of every rule but spread that is broken, and the pod or node that breaks it."""
+    for node in now.nodes:
+        name, offered = node["metadata"]["name"], node["status"]["allocatable"]
+        there = now.on(name)
+        wanted = sum((Counter(asks(pod)) for pod in there), Counter({"pods": 1000 * len(there)}))
+        short = sum(used > amount(offered.get(kind, "0")) for kind, used in wanted.items())
+        yield from [("NodeResourcesFit", name)] * short
+        for place, pod in enumerate(there):
+            if not ports_free(replace(now, pods=there[:place]), pod, node):
+                yield "NodePorts", key_of(pod)
+    for pod, here in placed_pods(now):
+        broken = sum(is_broken(now, pod, here, term) for term in terms_of(pod, "podAntiAffinity"))
+        yield from [("InterPodAffinity", key_of(pod))] * (broken + (not has_company(now, pod, here)))
+
+
+def is_broken(now: ClusterState, pod: Object, here: Mapping[str, str], term: Object) -> bool:
+    """Whether another pod that a term of anti-affinity means is in the pod's domain."""
+    key = term["topologyKey"]
+    return key in here and any(
+        other is not pod and there.get(key) == here[key] and means(now, pod, term, other)
+        for other, there in placed_pods(now)
+    )

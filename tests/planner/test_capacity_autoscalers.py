@@ -1,11 +1,13 @@
 """`capacity --autoscalers`: who stays pending when all are at their maximum, and who even alone."""
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from planner import capacity
+from planner.documents.capacity import AutoscalerCapacity
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, revision, scaled, term
 
@@ -51,21 +53,50 @@ def pending(room: int, asked: dict[str, int], ranks: dict[str, int]) -> dict[str
     return found
 
 
+class Drawn:
+    """Nodes with room for so many pods of one cpu, and Deployments with priorities, replicas and maxima."""
+
+    def __init__(self, seed: int) -> None:
+        draw = random.Random(seed)
+        self.room = [draw.randint(0, 5) for _ in range(draw.randint(1, 4))]
+        self.zones = draw.choices("ab", k=len(self.room))
+        self.names = [f"w{number}" for number in range(draw.randint(1, 4))]
+        ranks = draw.sample(range(1, 9), len(self.names))
+        self.ranks = dict(zip(self.names, ranks, strict=True))
+        self.now, self.most = ({name: draw.randint(1, 6) for name in self.names} for _ in range(2))
+
+    def rows(self, **options: Any) -> Sequence[AutoscalerCapacity]:
+        """What is said of the autoscalers."""
+        nodes = enumerate(zip(self.zones, self.room, strict=True))
+        items = [node(f"n{number}", zone, cpu=str(cpu)) for number, (zone, cpu) in nodes]
+        for name in self.names:
+            items.append(scaled("Deployment", name, self.now[name], cpu="1", priority=self.ranks[name]))
+            items.append(autoscaler(self.most[name], name))
+        return capacity(cluster(*items), autoscalers=True, **options).autoscalers
+
+    def pending(self, name: str, lost: str | None = None) -> tuple[int, int]:
+        """How many pods of a Deployment have no room, together and alone, without one of the zones."""
+        room = sum(cpu for zone, cpu in zip(self.zones, self.room, strict=True) if zone != lost)
+        together, alone = self.most, {**self.now, name: self.most[name]}
+        return pending(room, together, self.ranks)[name], pending(room, alone, self.ranks)[name]
+
+
 def test_of_pods_of_one_size_those_of_the_highest_priorities_have_the_room() -> None:
     """So many pods stay pending, together and alone, as arithmetic says."""
-    for seed in seeds.seeds(40):
-        draw = random.Random(seed)
-        room = [draw.randint(0, 5) for _ in range(draw.randint(1, 4))]
-        names = [f"w{number}" for number in range(draw.randint(1, 4))]
-        ranks = dict(zip(names, draw.sample(range(1, 9), len(names)), strict=True))
-        now, most = ({name: draw.randint(1, 6) for name in names} for _ in range(2))
-        items = [node(f"n{number}", cpu=str(cpu)) for number, cpu in enumerate(room)]
-        items += [scaled("Deployment", name, now[name], cpu="1", priority=ranks[name]) for name in names]
-        items += [autoscaler(most[name], name) for name in names]
-        rows = capacity(cluster(*items), autoscalers=True).autoscalers
-        alone = {name: pending(sum(room), {**now, name: most[name]}, ranks)[name] for name in names}
-        assert {row.name: row.pending for row in rows} == pending(sum(room), most, ranks), seed
-        assert {row.name: row.alone for row in rows} == alone, seed
+    for seed in seeds.seeds(20):
+        case = Drawn(seed)
+        told = {row.name: (row.pending, row.alone) for row in case.rows()}
+        assert told == {name: case.pending(name) for name in case.names}, seed
+
+
+def test_of_any_zone_that_is_lost_the_worst_counts() -> None:
+    """For each autoscaler by itself: the zone that is named leaves so many of its pods pending."""
+    for seed in seeds.seeds(4):
+        case = Drawn(seed)
+        for row in case.rows(survive=ZONE):
+            without = {zone: case.pending(row.name, zone) for zone in case.zones}
+            assert row.lost is not None
+            assert (row.pending, row.alone) == without[row.lost] == max(without.values()), (seed, row)
 
 
 def test_autoscalers_at_their_maximum_without_any_one_zone() -> None:

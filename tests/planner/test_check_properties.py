@@ -1,6 +1,9 @@
 """The audit against its definition counted in loops, and against what a scheduler may leave behind."""
 
 import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import example, given
@@ -45,6 +48,60 @@ def test_violations_are_those_of_the_definition(objects: list[Object]) -> None:
     assert sum(not found.ok and found.when_unsatisfiable == HARD for found in report.constraints) == len(
         {key[:3] for key in surplus}
     )
+
+
+def rows(now: oracle.ClusterState) -> Iterator[tuple[object, ...]]:
+    """What every constraint of a workload asks for and has: domains, global minimum, skew, pods outside."""
+    by_owner = defaultdict[str, list[Object]](list)
+    for item in now.pods:
+        by_owner[item["metadata"]["ownerReferences"][0]["name"]].append(item)
+    for alike in by_owner.values():
+        placed = [now.node_of(item) for item in alike if "deletionTimestamp" not in item["metadata"]]
+        every = oracle.constraints_of(now, alike[0])
+        for item in every:
+            key, when, skew = item["topologyKey"], item["whenUnsatisfiable"], item["maxSkew"]
+            keys = [other["topologyKey"] for other in every if other["whenUnsatisfiable"] == when]
+            domains = oracle.counts(now, alike[0], item, keys)
+            least = oracle.global_minimum(item, domains) if domains else 0
+            most = max(domains.values(), default=least)
+            alone = (replace(now, nodes=[on]) for on in placed if on is not None)
+            outside = sum(not oracle.counts(one, alike[0], item, keys) for one in alone)
+            yield key, when, skew, tuple(sorted(domains.items())), least, most - least, outside
+
+
+@relaxed
+@given(clusters().map(peopled).map(owned))
+def test_rows_are_those_of_the_definition(objects: list[Object]) -> None:
+    """Those of constraints that are soft, too, and of workloads whose pods all wait."""
+    told = [
+        (
+            *(row.topology_key, row.when_unsatisfiable, row.max_skew, tuple(sorted(row.domains.items()))),
+            *(row.global_minimum, row.skew, row.outside),
+        )
+        for row in check(Cluster.from_objects(objects)).constraints
+    ]
+    assert Counter(told) == Counter(rows(oracle.cluster_state(objects)))
+
+
+@relaxed
+@given(clusters().map(peopled).map(owned))
+def test_findings_are_those_of_the_definition(objects: list[Object]) -> None:
+    """Counted pod by pod and node by node; a constraint that counts none of its own pods is one, too."""
+    now = oracle.cluster_state(objects)
+    owner_of = {oracle.key_of(item): item["metadata"]["ownerReferences"][0]["name"] for item in now.pods}
+    own = {
+        owner_of[oracle.key_of(item)]: (item["metadata"]["labels"], oracle.constraints_of(now, item))
+        for item in now.pods
+        if "deletionTimestamp" not in item["metadata"]
+    }
+    expected = Counter(oracle.findings(now))
+    for owner, (labels, constraints) in own.items():
+        for selector in (item["labelSelector"] for item in constraints):
+            counts = not oracle.is_empty(selector) and oracle.selects(selector, labels)
+            expected["PodTopologySpread", owner] += not counts
+    found = check(Cluster.from_objects(objects)).findings
+    told = [owner_of[row.pod] if row.plugin == "PodTopologySpread" else row.pod or row.node for row in found]
+    assert Counter(zip((row.plugin for row in found), told, strict=True)) == +expected
 
 
 @relaxed

@@ -2,12 +2,13 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, wait
 
 import pytest
 
 from planner.proof import clock as module
-from planner.proof.clock import Clock, leave, until_stop
+from planner.proof.clock import Clock, leave, taken_until_stop
 
 
 def test_a_bell_ends_the_time_at_once() -> None:
@@ -72,17 +73,15 @@ def test_what_goes_wrong_in_the_work_comes_out() -> None:
 
 
 def test_work_that_may_be_left_ends_where_it_is() -> None:
-    """Only inside of it, and what it has kept by then is there."""
-    kept = []
+    """Only inside of it, and what it has found by then is there."""
 
-    def work() -> None:
-        kept.append("first")
+    def work() -> Iterator[str]:
+        yield "first"
         leave()
-        kept.append("second")
+        yield "second"
 
-    until_stop(work)
+    assert taken_until_stop(work(), None) == ["first"]
     leave()
-    assert kept == ["first"]
     with pytest.raises(ZeroDivisionError):
-        until_stop(lambda: 1 // 0)
+        taken_until_stop((1 // number for number in [0]), None)
     leave()

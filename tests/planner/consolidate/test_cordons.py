@@ -60,8 +60,9 @@ def test_pods_that_come_to_one_node_share_a_wave() -> None:
 def test_no_wave_cordons_a_node_that_it_needs(seed: int | None) -> None:
     """The steps of a wave that cordon name the same nodes: kept ones, none of which a step comes to."""
     seed = seeds.fresh() if seed is None else seed
-    cordons = 0
-    for case in map(crowded, range(seed, seed + seeds.tries(6))):
+    cordons = list[tuple[str, ...]]()
+    # One plan in ten has none.
+    for case in (crowded(seed + number) for number in seeds.until(3, cordons)):
         plan = planned(case)
         kept = {row.node for row in plan.kept}
         for wave in together(plan):
@@ -69,7 +70,7 @@ def test_no_wave_cordons_a_node_that_it_needs(seed: int | None) -> None:
             assert len(named) <= 1, case
             assert {*sum(named, ())} <= kept - {step.node for step in wave}, case
             assert all(bool(step.cordon) == (step.landing == "cordoned") for step in wave), case
-            cordons += len(named)
+            cordons += named
     assert cordons, seed
 
 

@@ -1,5 +1,7 @@
 """Which budgets cover a pod, looked up by label as if all selectors were asked; which evictions draw on."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +52,53 @@ def test_the_budgets_of_a_pod_are_those_whose_selector_matches(objects: list[Obj
             members[place].append(number)
     for found, pods, allowed in zip(budgets.budgets, members, budgets.allowed, strict=True):
         assert allowed == min(len(pods), int(found.spec.max_unavailable or 0))
+
+
+_SHARES = st.one_of(st.integers(0, 5), st.sampled_from(["0%", "1%", "34%", "50%", "99%", "100%"]))
+_SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
+_KINDS = (*_SCALED, "Job", "")
+_STATES: dict[str, Object] = {
+    "ready": {},
+    "not ready": {"conditions": [{"type": "Ready", "status": "False"}]},
+    "ending": {"gone": True},
+}
+
+
+@st.composite
+def replicated(draw: st.DrawFn) -> tuple[list[Object], int, int]:
+    """Workloads and their pods; how many pods there should be, and how many of them are healthy."""
+    objects, expected, healthy = [node("n1")], 0, 0
+    for name in "abc"[: draw(st.integers(0, 3))]:
+        kind, wanted = draw(st.sampled_from(_KINDS)), draw(st.integers(0, 4))
+        states = draw(st.lists(st.sampled_from(sorted(_STATES)), max_size=4))
+        owner: Object | str | None = "Job/sums" if kind == "Job" else None
+        if kind in _SCALED:
+            objects.append(owner := scaled(kind, name, wanted, app="web"))
+            if kind == "Deployment":
+                objects.append(owner := revision(owner))
+        made = (
+            pod(f"{name}-{number}", "n1", app="web", owner=owner, **_STATES[state])
+            for number, state in enumerate(states)
+        )
+        objects += made
+        expected += wanted if kind in _SCALED else len(states) - states.count("ending")
+        healthy += states.count("ready")
+    return objects, expected, healthy
+
+
+@relaxed
+@given(replicated(), st.sampled_from(["minAvailable", "maxUnavailable"]), _SHARES)
+def test_what_is_allowed_is_what_is_healthy_beyond_what_should_be(
+    case: tuple[list[Object], int, int], field: str, share: int | str
+) -> None:
+    """Of replicas, ready or not, ending or missing, and of pods that nothing asks for; shares rounded up."""
+    spec: Object = {field: share}
+    objects, expected, healthy = case
+    part = share if isinstance(share, int) else math.ceil(expected * int(share[:-1]) / 100)
+    desired = part if field == "minAvailable" else max(0, expected - part)
+    asks_for_pods = field == "minAvailable" and isinstance(share, int)
+    allowed = max(0, healthy - desired) if expected or asks_for_pods else 0
+    assert _allowed(*objects, budget("one", "web", **spec)) == [allowed]
 
 
 def test_no_budget_is_asked_about_a_pod_that_has_not_started() -> None:

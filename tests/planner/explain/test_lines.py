@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from models import Cluster, InputError
+from models import Cluster
 from planner import explain, simulate
 from planner.audit.contradicted import contradictions
 from planner.documents.explanation import Explanation
@@ -14,7 +14,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.framework import unavailable
 from tests import seeds
 from tests.builders import HOST, Object, cluster, node, pod, term
-from tests.planner.explain.asking import only
+from tests.planner.explain.asking import only, read
 from tests.tiny import tiny
 from tests.truth import contested
 
@@ -61,7 +61,7 @@ def test_a_pod_that_evicts_and_then_waits_has_the_line_of_what_is_left() -> None
 
 def test_lines_are_of_the_state_at_rest_where_pods_leave() -> None:
     """The same of clusters whose pods preempt some and wait for others."""
-    for seed in seeds.seeds(300):
+    for seed in seeds.seeds(150):
         chance, objects = Random(seed), tiny(seed, nodes=4, pods=12)
         for item in objects:
             if item["kind"] == "Pod":
@@ -69,7 +69,7 @@ def test_lines_are_of_the_state_at_rest_where_pods_leave() -> None:
                 item["spec"]["priority"] = chance.choice((-5, -1, 0) if bound else (0, 1, 9))
                 if bound and chance.random() < 0.4:
                     item["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-        if (found := _read(objects)) is not None:
+        if (found := read(objects)) is not None:
             static = AtRest(Problem(found), True)
             for left in static.left:
                 line, now = static.messages[left], static.scheduler.diagnose(left).message()
@@ -90,19 +90,12 @@ def drawn(seed: int) -> list[Object]:
     return objects
 
 
-def _read(objects: list[Object]) -> Cluster | None:
-    try:
-        return Cluster.from_objects(objects)
-    except InputError:
-        return None
-
-
 @pytest.mark.parametrize("preemption", [True, False])
 def test_lines_are_of_the_state_at_rest(preemption: bool) -> None:
     """Each pod that is left, alike to others or not, has the line that a try in the end would give it."""
-    for seed in seeds.seeds(60):
+    for seed in seeds.seeds(30):
         objects = drawn(seed)
-        if (found := _read(objects)) is None:
+        if (found := read(objects)) is None:
             continue
         static = AtRest(Problem(found), preemption)
         for left in static.left:
@@ -137,7 +130,7 @@ def _at_rest(objects: list[Object], static: AtRest) -> Cluster:
 def test_tables_add_up_to_lines() -> None:
     """Of each reason as many nodes are in the table as the line counts, nodes promised to others included."""
     for seed in seeds.seeds(15):
-        if (found := _read(drawn(seed))) is not None:
+        if (found := read(drawn(seed))) is not None:
             for one in explain(found, preemption=False).items:
                 assert one.message.startswith((_line_of(one, len(found.nodes)), *_OTHER_LINES)), (
                     f"seed {seed}: {one}"
