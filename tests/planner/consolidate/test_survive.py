@@ -13,6 +13,7 @@ from models import Cluster, InputError
 from planner import consolidate, survive
 from planner.consolidate.emptying import in_the_end
 from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses
+from planner.consolidate.loss_room import room_for_losses
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.survival import Survival
@@ -151,7 +152,7 @@ def test_what_is_preempted_before_a_loss_needs_no_room() -> None:
     setting = Setting.of(ConsolidationQuestion(found), {})
     losses = DomainLosses.of(setting.problem, setting.movable, HOST)
     assert losses.evicted == 1
-    assert losses.room(setting.trial, setting.movable, setting.added, None) is None
+    assert room_for_losses(losses, setting, None) is None
 
 
 @pytest.mark.parametrize("number", seeds.given_and_fresh(73, 286))
