@@ -134,12 +134,13 @@ def _asked_beyond(template: NodeAffinity | None, pod: NodeAffinity) -> Sequence[
 
 
 def _rest(term: NodeSelectorTerm, before: Iterable[NodeSelectorTerm]) -> NodeSelectorTerm | None:
-    """What a term asks for behind all that one of those before does; None where it is no such term."""
+    """What a term asks for behind all that one of those before does; None where no pin makes it of one."""
     for one in before:
         expressions, fields = len(one.match_expressions), len(one.match_fields)
         begin = term.match_expressions[:expressions], term.match_fields[:fields]
         rest = term.match_expressions[expressions:], term.match_fields[fields:]
-        if begin == (one.match_expressions, one.match_fields) and any(rest):
+        operators = {item.operator for items in rest for item in items}
+        if begin == (one.match_expressions, one.match_fields) and operators == {"In"}:
             return NodeSelectorTerm.model_construct(match_expressions=rest[0], match_fields=rest[1])
     return None
 

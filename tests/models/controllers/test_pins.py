@@ -30,6 +30,31 @@ def made(owner: Object, number: int, terms: list[Object] | None = None, created:
     return found
 
 
+def _elsewhere() -> Object:
+    """What no pin asks for."""
+    return {"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n2"]}]}
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_what_the_api_server_said_comes_first(changes: bool) -> None:
+    """It was asked about a pod of the template, and narrowed it or not."""
+    owner = web()
+    sent, admitted = (pod("web", owner=owner, cpu="1") for _ in range(2))
+    if changes:
+        admitted["spec"]["affinity"] = made(owner, 0, [_ZONED])["spec"]["affinity"]
+    tried = {
+        "apiVersion": "planner/v1alpha1",
+        "kind": "AdmittedTemplate",
+        "metadata": {"name": "web", "namespace": "default"},
+        "workloadKind": "ReplicaSet",
+        "workloadName": "web",
+        "sent": sent,
+        "admitted": admitted,
+    }
+    pods = [made(owner, 0, [_NAMED]), made(owner, 1)]
+    assert pins(cluster(node("n1", "a"), owner, *pods, tried)) == [changes, False]
+
+
 def pins(found: Cluster) -> list[bool]:
     """For every pod in order whether it still has a node affinity of its own."""
     templates = {item.name: item.spec.template.spec for item in found.replica_sets if item.spec.template}
@@ -78,6 +103,7 @@ def test_nothing_narrows_pods_where_no_webhook_is_asked_about_them() -> None:
     ("terms", "stays"),
     [
         ([{**labelled("disk", "In", "ssd"), **_NAMED}], False),
+        ([labelled("disk", "In", "ssd") | _elsewhere()], True),
         ([_NAMED], True),
         ([labelled("disk", "In", "ssd", "hdd"), _NAMED], True),
         ([labelled("disk", "In", "ssd") | _NAMED, labelled("disk", "In", "ssd")], True),
