@@ -3,16 +3,13 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from types import FrameType
 
+from cli.input.ended_together import ended_together
 from models.errors import InputError
 from models.snapshot import KUBE_SYSTEM
 from planner.proof.clock import report_best
@@ -133,21 +130,18 @@ def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.Completed
     """All objects of these kinds; the progress display is told how much has come."""
     asked = [*command, "get", ",".join(kinds), "--all-namespaces", "--output", "json"]
     came, size = [], 0
-    with (
-        _ended_together(),
-        tempfile.TemporaryFile() as told,
-        subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=told) as run,
-    ):
+
+    def read(run: "subprocess.Popen[bytes]") -> int:
+        nonlocal size
         assert run.stdout is not None
-        try:
-            while chunk := os.read(run.stdout.fileno(), _CHUNK):
-                came.append(chunk)
-                size += len(chunk)
-                report_best(f"{size / 1e6:,.0f} MB so far")
-        except BaseException:
-            run.kill()
-            raise
-        code = run.wait()
+        while chunk := os.read(run.stdout.fileno(), _CHUNK):
+            came.append(chunk)
+            size += len(chunk)
+            report_best(f"{size / 1e6:,.0f} MB so far")
+        return run.wait()
+
+    with tempfile.TemporaryFile() as told:
+        code = ended_together(lambda: subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=told), read)
         told.seek(0)
         return subprocess.CompletedProcess(asked, code, b"".join(came), told.read())
 
@@ -213,44 +207,24 @@ def run_kubectl(
     command: Sequence[str], seconds: float | None = None, given: bytes = b""
 ) -> "subprocess.CompletedProcess[bytes]":
     """A command of kubectl, whatever comes of it; an InputError where it cannot be run at all."""
+
+    def start() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def communicate(run: "subprocess.Popen[bytes]") -> "subprocess.CompletedProcess[bytes]":
+        answer, told = run.communicate(given, seconds)
+        return subprocess.CompletedProcess(command, run.returncode, answer, told)
+
     try:
-        with _ended_together():
-            return subprocess.run(command, input=given, capture_output=True, check=False, timeout=seconds)
+        return ended_together(start, communicate)
     except FileNotFoundError:
         raise InputError(["no -f was given, and kubectl is not on the PATH to ask"]) from None
     except subprocess.TimeoutExpired:
         raise InputError([f"kubectl: no answer from the cluster in {seconds:.0f} s"]) from None
     except OSError as error:
         raise InputError([f"kubectl cannot be run: {error.strerror}"]) from None
-
-
-class _Ending(BaseException):
-    """A signal has come that ends this process."""
-
-
-@contextmanager
-def _ended_together() -> Iterator[None]:
-    """A signal that ends this process inside ends the kubectl that it waits for, too."""
-
-    def begin_to_end(number: int, frame: FrameType | None) -> None:
-        raise _Ending(number)
-
-    # Other threads get no signals.
-    in_main = threading.current_thread() is threading.main_thread()
-    ends = (signal.SIGTERM, signal.SIGHUP) if in_main else ()
-    heeded = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]
-    came: list[int] = []
-    try:
-        for number in heeded:
-            signal.signal(number, begin_to_end)
-        yield
-    except _Ending as ending:
-        came += ending.args
-    finally:
-        for number in heeded:
-            signal.signal(number, signal.SIG_DFL)
-    for ending_number in came:
-        signal.raise_signal(ending_number)
 
 
 def _told(answer: "subprocess.CompletedProcess[bytes]") -> list[str]:

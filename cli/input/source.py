@@ -110,9 +110,10 @@ def write(text: bytes, target: str | None) -> None:
         with standard_output() as output:
             output.buffer.write(text)
         return
+    content = _as_named(text, target)
     try:
         with open(target, "wb", opener=_for_me_alone) as file:
-            file.write(_as_named(text, target))
+            file.write(content)
     except OSError as error:
         raise InputError([f"{target}: {system_reason(error)}"]) from None
 

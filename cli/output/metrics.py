@@ -43,9 +43,9 @@ def _replace(path: Path, text: str) -> None:
             file.write(text)
             os.fchmod(file.fileno(), _MODE)
         os.replace(beside, path)
-    except OSError:
+    finally:
+        # Gone where all went well.
         Path(beside).unlink(missing_ok=True)
-        raise
 
 
 def _lines(report: CheckReport, surveys: Sequence[Survival], now: float) -> Iterator[str]:

@@ -45,7 +45,9 @@ def ending(command: Callable[[], int | None], *, verbose: bool) -> int:
         say("no answer: the memory is not enough")
         return Exit.NO_ANSWER
     except Exception as error:
-        return _failure(error, verbose)
+        if not _is_interrupt(error):
+            return _failure(error, verbose)
+        code = Exit.INTERRUPTED
     if code == Exit.INTERRUPTED:
         say("interrupted")
     return code
@@ -132,6 +134,13 @@ def say_notes(notes: Iterable[str]) -> None:
 def notes_said() -> bool:
     """Whether this command had anything to remark."""
     return bool(_notes)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it is Ctrl-C, or what Python has made of it, as it does where a class is being made."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _failure(error: Exception, verbose: bool) -> int:

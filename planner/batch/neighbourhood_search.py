@@ -4,6 +4,9 @@ Where a batch nearly fills its nodes, a model of all of them takes long to find 
 longer to find out how even ScheduleAnyway constraints could be.  Of a few nodes both is quickly said.  They
 are drawn where something is to be gained: nodes with room, for pods that have no place; one in a domain with
 too many pods and one in a domain with the fewest; and with them any others, whose pods may change places.
+
+Without it 60 nodes 95 % full have 591 pods too many under ScheduleAnyway, not none, 40 nodes 98 % full 647,
+not 1, with as many pods placed (`benchmarks/nearly_full.py`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from models.words import counted
 from planner.capacity.replicas import limits
 from planner.documents.capacity import SetCapacity
 from planner.problem.problem import Problem
-from planner.proof.clock import is_stop_requested, report_best, until_stop
+from planner.proof.clock import is_stop_requested, report_best, taken_until_stop
 from planner.scheduler.profile import profiles_of
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
@@ -39,9 +39,9 @@ def count_sets(
     After a stop, and where more pods than can be made would fit, so many at least.
     """
     _refuse(manifests)
-    counting = _Counting(cluster, manifests, stop_event, SetCapacity(pods=0, more=0, exact=False))
-    until_stop(counting.run)
-    return counting.best
+    told = taken_until_stop(_counted(cluster, manifests, stop_event), stop_event)
+    nothing = SetCapacity(pods=0, more=0, exact=False)
+    return max(told, key=lambda found: (found.more, found.exact), default=nothing)
 
 
 def placed_in_draw(
@@ -66,27 +66,21 @@ def of_other_schedulers(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
             yield f"{of_each}, which has no profile here: not counted"
 
 
-@dataclass(slots=True)
-class _Counting:
-    """More and more copies are tried, until not all of them are placed."""
-
-    cluster: Cluster
-    manifests: Snapshot
-    stop_event: threading.Event | None
-    best: SetCapacity
-    """What is known so far."""
-
-    def run(self) -> None:
-        """Count to the end, or to a stop."""
-        copies = most = _FIRST
-        while not self.best.exact and copies > self.best.more and not is_stop_requested(self.stop_event):
-            attempt = _Attempt.of(self.cluster, self.manifests, copies, self.stop_event)
-            if attempt is None:
-                break
-            most = max(1, MOST_NEW_PODS // attempt.made)
-            for found in attempt.counted(self.stop_event):
-                self.best = max(self.best, found, key=lambda told: (told.more, told.exact))
-            copies = min(copies * _MORE, most)
+def _counted(
+    cluster: Cluster, manifests: Snapshot, stop_event: threading.Event | None
+) -> Iterator[SetCapacity]:
+    """What is sure after every copy of more and more, until not all of them are placed."""
+    copies, most = 0, _FIRST
+    while copies < most:
+        copies = min(max(_FIRST, copies * _MORE), most)
+        attempt = _Attempt.of(cluster, manifests, copies, stop_event)
+        if attempt is None:
+            return
+        for found in attempt.counted(stop_event):
+            yield found
+            if found.exact:
+                return
+        most = max(1, MOST_NEW_PODS // attempt.made)
 
 
 def _refuse(manifests: Snapshot) -> None:

@@ -88,6 +88,6 @@ class KeptAnswers:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
             os.replace(beside, path)
-        except OSError:
+        finally:
+            # Gone where all went well.
             Path(beside).unlink(missing_ok=True)
-            raise

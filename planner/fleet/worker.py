@@ -57,23 +57,8 @@ def _limit(seconds: float) -> Iterator[None]:
         with _alarm(seconds):
             yield
         return
-    thread, ended, turn = threading.get_ident(), threading.Event(), threading.Lock()
-
-    def ring() -> None:
-        """The thread has other work once this task has ended."""
-        with turn:
-            if not ended.is_set():
-                _raise_in(thread)
-
-    timer = threading.Timer(seconds, ring)
-    timer.daemon = True
-    timer.start()
-    try:
+    with _timer(seconds):
         yield
-    finally:
-        timer.cancel()
-        with turn:
-            ended.set()
 
 
 @contextmanager
@@ -92,6 +77,30 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, usual)
 
 
-def _raise_in(thread: int) -> None:
-    """Raise OutOfTime in a thread that gets no signals."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(OutOfTime))
+@contextmanager
+def _timer(seconds: float) -> Iterator[None]:
+    """By another thread, where this one gets no signals."""
+    thread, lock, over = threading.get_ident(), threading.Lock(), False
+
+    def ring() -> None:
+        with lock:
+            if not over:
+                _raise_in(thread, OutOfTime)
+
+    timer = threading.Timer(seconds, ring)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        with lock:
+            over = True
+        # What was to be raised and is not yet would end the thread after its task.
+        _raise_in(thread, None)
+        timer.cancel()
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Have a thread raise an error; None: not the one that it has not come to yet."""
+    found = ctypes.py_object() if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), found)

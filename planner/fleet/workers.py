@@ -9,11 +9,13 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from planner.fleet.tasks import Reply, Task
 from planner.fleet.worker import work
@@ -78,15 +80,24 @@ class ProcessWorkers:
 
     def submit(self, tasks: Sequence[Task]) -> Answering:
         """Have them answered by a process that has nothing to do."""
-        free = next((pool for pool, last in self._pools.items() if last.done()), None)
-        pool = free or self._begun()
-        self._pools[pool] = _submitted(pool, tasks, BrokenExecutor)
-        return self._pools[pool]
+        for pool, last in self._pools.items():
+            if last.done():
+                self._pools[pool] = _submitted(pool, tasks, BrokenExecutor)
+                return self._pools[pool]
+        return self._submitted_to_new(tasks)
 
-    def _begun(self) -> ProcessPoolExecutor:
+    def _submitted_to_new(self, tasks: Sequence[Task]) -> Answering:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(self.imports))
-        return ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self.memory,))
+        with _no_ctrl_c():
+            pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self.memory,))
+            # The process that others are forked from may have ended.
+            answering = _submitted(pool, tasks, BrokenExecutor, OSError, EOFError)
+        if pool._processes:
+            self._pools[pool] = answering
+            # Only its process may answer: where that ends in the middle of a reply, so does the reply.
+            cast(Any, pool._result_queue)._writer.close()
+        return answering
 
     def renew(self) -> None:
         """End the processes; the next task gets new ones."""
@@ -113,6 +124,18 @@ class ProcessWorkers:
                 manager.join(_MANAGER_SECONDS)
 
 
+@contextmanager
+def _no_ctrl_c() -> Iterator[None]:
+    """What begins inside has it wait until it ignores it."""
+    # It would let interrupts through once it has begun.
+    resource_tracker.ensure_running()
+    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+
+
 def _submitted(executor: Executor, tasks: Sequence[Task], *ended: type[Exception]) -> Answering:
     """What will be answered; an executor that takes nothing more is told as a failed answer."""
     try:
@@ -126,6 +149,7 @@ def _submitted(executor: Executor, tasks: Sequence[Task], *ended: type[Exception
 def _begin(memory: int) -> None:
     """A process that Ctrl-C leaves to the one that asks, with its limit of memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(100_000, 50, 50)
     if memory:

@@ -57,29 +57,20 @@ class _Left(BaseException):
 _MAY_BE_LEFT: ContextVar[bool] = ContextVar("may_be_left", default=False)
 
 
-def until_stop(work: Callable[[], object]) -> None:
-    """Do some work; Ctrl-C ends it wherever it is then, and whatever it has not kept by then is lost."""
-    _MAY_BE_LEFT.set(True)
+def taken_until_stop(results: Iterable[_T], stop_event: threading.Event | None) -> list[_T]:
+    """The results before a stop, and the first one after it; Ctrl-C ends the work on one wherever it is."""
+    found: list[_T] = []
     try:
-        work()
+        _MAY_BE_LEFT.set(True)
+        for one in results:
+            found.append(one)
+            if is_stop_requested(stop_event):
+                break
         _MAY_BE_LEFT.set(False)
     except _Left:
         pass
     finally:
         _MAY_BE_LEFT.set(False)
-
-
-def taken_until_stop(results: Iterable[_T], stop_event: threading.Event | None) -> list[_T]:
-    """The results before a stop, and the first one after it; Ctrl-C ends the work on one wherever it is."""
-    found: list[_T] = []
-
-    def take() -> None:
-        for one in results:
-            found.append(one)
-            if is_stop_requested(stop_event):
-                return
-
-    until_stop(take)
     return found
 
 
@@ -128,6 +119,8 @@ class Clock:
                     if self._stop_event.is_set():
                         stop()
             finally:
-                if not future.done():
+                # What has not begun yet stops only when it is told once more.
+                while not future.done():
                     stop()
+                    wait([future], timeout=_POLL_SECONDS)
             return future.result()

@@ -1,7 +1,8 @@
 """Processes for tasks that can be done at the same time, where the machine has cores for them.
 
 Each is forked for one task, so that all that was read is there without being copied; it only computes,
-answers through a pipe and ends.  What it answers is what this process would have found itself.
+answers through a pipe and ends, at once where nothing reads the pipe any more.  What it answers is what
+this process would have found itself.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import gc
 import os
 import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from multiprocessing.connection import Connection, Pipe, wait
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, NoReturn, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -95,21 +97,40 @@ class Processes:
 
 
 def _fork(work: Callable[[], object], here: Connection, there: Connection) -> int:
-    with warnings.catch_warnings():
-        # Python warns of threads, which might hold a lock for ever: the child takes none that others have.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid:
+    # Handlers of the first process are no business of the child: signals wait until it ignores them.
+    usual = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        with warnings.catch_warnings():
+            # Python warns of threads, which might hold a lock for ever: the child takes none of theirs.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if not pid:
+            _be_child(work, here, there, usual)
         return pid
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+
+
+def _be_child(
+    work: Callable[[], object], here: Connection, there: Connection, usual: Set[int | signal.Signals]
+) -> NoReturn:
     code = 1
     try:
         # The first process answers Ctrl-C and SIGTERM, and ends this one.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
         gc.freeze()
         here.close()
+        threading.Thread(target=_end_with_reader, args=[there], daemon=True).start()
         there.send(work())
         code = 0
     finally:
         # Neither what other code has left to do at the end nor a traceback is the business of the child.
         os._exit(code)
+
+
+def _end_with_reader(there: Connection) -> None:
+    """End once the other end is closed: the first process has ended, or has lost sight of this one."""
+    wait([there])
+    os._exit(1)

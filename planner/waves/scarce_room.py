@@ -122,9 +122,10 @@ class LargestFirst:
 class ScarceRoom:
     """Moves that add the least uncertainty first."""
 
-    def __init__(self, candidates: Candidates, moves: Sequence[Move], judged: int | None = None) -> None:
-        """Up to `judged` landings for each move are judged before this order is given up."""
-        judged = effort.SCARCE_JUDGED if judged is None else judged
+    #: Up to so many landings for each move are judged before this order is given up.
+    judged = effort.SCARCE_JUDGED
+
+    def __init__(self, candidates: Candidates, moves: Sequence[Move]) -> None:
         self._candidates = candidates
         self._trial = candidates.trial
         self._room = candidates.landings.room
@@ -134,7 +135,7 @@ class ScarceRoom:
         self._planned = {(move.pod, move.source): move.target for move in moves}
         #: The landings of the last wave.
         self._landed: Sequence[Landing] = ()
-        self._most_work = judged * len(moves) * self._trial.problem.nodes.size
+        self._most_work = self.judged * len(moves) * self._trial.problem.nodes.size
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
         self._in_domain = Within(self._near, self._open)
@@ -288,8 +289,10 @@ def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
 class KnownNodes(ScarceRoom):
     """One move to one node; of pods of one size as many as hold wherever each of them lands."""
 
+    judged = effort.KNOWN_JUDGED
+
     def __init__(self, candidates: Candidates, moves: Sequence[Move]) -> None:
-        super().__init__(candidates, moves, effort.KNOWN_JUDGED)
+        super().__init__(candidates, moves)
         self._left: Sequence[Move] = moves
         #: For every size the nodes to which larger pods are to come, for the wave being planned.
         self._emptied: dict[int, Mask] = {}

@@ -32,9 +32,10 @@ class Ended:
 
 Planner = Callable[..., Ended]
 
-#: A job in the background of a shell ignores interrupts, and its children with it.
+#: A job in the background of a shell ignores interrupts, one of nohup hang-ups, and their children with them.
 INTERRUPTIBLE = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     "from cli.start import main; main()"
 )
 #: What a person is told when nothing says which release the cluster runs.

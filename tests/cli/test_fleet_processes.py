@@ -15,6 +15,7 @@ import pytest
 from planner.documents.fleet import Sweep
 from tests.cli.conftest import INTERRUPTIBLE
 from tests.cli.manifests import deployment, write
+from tests.running import group_runs
 
 SECONDS = 60
 
@@ -103,18 +104,9 @@ def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
     assert len(document.rows) == 1500
     assert 0 < document.totals.well < 1500
     assert "the same command goes on" in err
-    while _is_left(process.pid):
+    while group_runs(process.pid):
         assert time.monotonic() < until
         time.sleep(0.05)
-
-
-def _is_left(group: int) -> bool:
-    """Whether a process of this group runs."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.long
@@ -132,6 +124,6 @@ def test_a_killed_planner_leaves_no_worker(zones: str, tmp_path: Path) -> None:
         while not (kept.exists() and any(kept.iterdir())) and time.monotonic() < until:
             time.sleep(0.05)
         process.kill()
-    while _is_left(process.pid):
+    while group_runs(process.pid):
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import INTERRUPTIBLE
+from tests.running import runs
+from tests.seeds import at_first
 
+ROOT = Path(__file__).parents[2]
 SECONDS = 60
-_ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
+_ENDS = ("SIGINT", "SIGHUP", "SIGTERM")
 _LIST = "get nodes,pods"
 _SILENT = """#!/bin/sh
 # kubectl that answers until one of its answers never comes.
@@ -53,18 +56,18 @@ def _waiting(folder: Path, words: str, *command: str) -> Iterator[tuple[subproce
 
 def _assert_gone(number: int) -> None:
     """Whatever a failing test leaves is ended here."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + SECONDS
     while time.monotonic() < until:
-        try:
-            os.kill(number, 0)
-        except ProcessLookupError:
+        if not runs(number):
             return
         time.sleep(0.02)
     os.kill(number, signal.SIGKILL)
     pytest.fail("kubectl is still there")
 
 
-@pytest.mark.parametrize(("name", "words"), [("SIGTERM", "/version"), *((name, _LIST) for name in _ENDS)])
+@pytest.mark.parametrize(
+    ("name", "words"), at_first(2, [*((name, _LIST) for name in _ENDS), ("SIGTERM", "/version")])
+)
 def test_a_planner_that_is_told_to_end(tmp_path: Path, name: str, words: str) -> None:
     """What went wrong: kubectl went on reading the cluster after a SIGTERM or SIGHUP of the planner alone."""
     number = signal.Signals[name]
@@ -73,6 +76,38 @@ def test_a_planner_that_is_told_to_end(tmp_path: Path, name: str, words: str) ->
         process.communicate(timeout=SECONDS)
     _assert_gone(kubectl)
     assert process.returncode == (130 if name == "SIGINT" else -number)
+
+
+#: A program that is being started, or that ends, when the signals come.
+_SIGNALS_COME = """
+import os, signal, subprocess, sys
+from cli.input.ended_together import ended_together
+moment, *names = sys.argv[1:]
+class Program(subprocess.Popen):
+    def come(self, now):
+        for name in names if now == moment else ():
+            os.kill(os.getpid(), signal.Signals[name])
+    def _execute_child(self, *given):
+        super()._execute_child(*given)
+        print(self.pid, flush=True)
+        self.come("it starts")
+    def __exit__(self, *given):
+        self.come("it ends")
+        super().__exit__(*given)
+def work(program):
+    program.kill() if moment == "it ends" else program.wait()
+ended_together(lambda: Program(["sleep", "600"]), work)
+"""
+
+
+@pytest.mark.parametrize("moment", ["it starts", "it ends"])
+@pytest.mark.parametrize("names", [("SIGTERM",), ("SIGTERM", "SIGHUP")])
+def test_signals_that_come_while_kubectl_starts_or_ends(moment: str, names: tuple[str, ...]) -> None:
+    """What went wrong: a signal of the first milliseconds left kubectl, and of two the second a traceback."""
+    command = [sys.executable, "-c", _SIGNALS_COME, moment, *names]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=SECONDS)
+    _assert_gone(int(ended.stdout))
+    assert (ended.returncode, ended.stderr) == (-signal.SIGTERM, "")
 
 
 @pytest.mark.long

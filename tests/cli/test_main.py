@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cli.output.outcome import ending
 from planner.documents.plan import CheckReport, Simulation
 from tests.cli.conftest import Planner
 from tests.cli.manifests import node, pod, write
@@ -138,3 +139,18 @@ def test_an_error_of_ours_is_4(planner: Planner, balanced: str, monkeypatch: pyt
     assert quiet.err.count("\n") == 1
     assert "ZeroDivisionError: no pods no nodes" in quiet.err
     assert "Traceback" in loud.err
+
+
+def test_ctrl_c_while_a_class_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """What went wrong: Python makes another error of it there, which was told as one of the planner."""
+
+    class Interrupted:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def reads_a_module() -> None:
+        class _Read:
+            field = Interrupted()
+
+    assert ending(reads_a_module, verbose=False) == 130
+    assert capsys.readouterr().err == "interrupted\n"

@@ -1,6 +1,7 @@
 """`planner check --metrics`: figures that Prometheus can read."""
 
 import json
+import os
 import re
 import stat
 from pathlib import Path
@@ -80,6 +81,21 @@ def test_the_file_is_replaced_at_once(planner: Planner, broken: str, tmp_path: P
     assert path.stat().st_ino != before
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_nothing_is_left_beside_it(
+    planner: Planner, broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: after Ctrl-C in the middle the new file stayed under another name."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "metrics" / "planner.prom"
+    path.parent.mkdir()
+    monkeypatch.setattr(os, "replace", interrupted)
+    assert planner("check", "-f", broken, "--metrics", str(path)).code == 130
+    assert list(path.parent.iterdir()) == []
 
 
 def test_a_folder_that_is_not_there(planner: Planner, broken: str, tmp_path: Path) -> None:

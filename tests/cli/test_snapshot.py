@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from models.reading import compact
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, write
 
@@ -67,6 +68,21 @@ def test_only_its_owner_may_read_it(planner: Planner, dump: str, tmp_path: Path,
         assert planner("snapshot", "-f", dump, "-o", str(path)).code == 0
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         path.chmod(0o644)
+
+
+def test_an_old_snapshot_stays_until_there_is_a_new_one(
+    planner: Planner, dump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: Ctrl-C while it was put into columns left an empty file in place of the old one."""
+
+    def interrupted(_: bytes) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "cluster.snapshot"
+    path.write_text("old")
+    monkeypatch.setattr(compact, "compact", interrupted)
+    assert planner("snapshot", "-f", dump, "-o", str(path)).code == 130
+    assert path.read_text() == "old"
 
 
 def test_anonymized_names_tell_nothing(planner: Planner, dump: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-@settings(max_examples=tries(40))
+@settings(max_examples=tries(20))
 def test_what_is_written_reads_back(value: Any) -> None:
     """Every text, also one that looks like a number or a boolean."""
     assert list(yaml_values(yaml_text(value))) == [value]

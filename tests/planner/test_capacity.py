@@ -49,7 +49,7 @@ def test_more_is_exact_with_the_line_of_the_scheduler(
     number: int | None, make: Callable[[int], list[Object]]
 ) -> None:
     """Scaled by `more` all are placed; by one more exactly one is not, for the reason that simulate has."""
-    for seed in [number] if number is not None else seeds.seeds(8):
+    for seed in [number] if number is not None else seeds.seeds(4):
         found = Cluster.from_objects(make(seed))
         for row in capacity(found).workloads:
             assert not left_over(found, row, row.more)
@@ -64,7 +64,7 @@ def test_counting_in_bulk_is_the_same(
     number: int | None, make: Callable[[int], list[Object]], constant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where resources or one constraint decide, the sum over nodes is what placing one by one comes to."""
-    for seed in [number] if number is not None else seeds.seeds(8):
+    for seed in [number] if number is not None else seeds.seeds(4):
         found = Cluster.from_objects(make(seed))
         one_by_one = {row.workload: row.more for row in capacity(found).workloads}
         with monkeypatch.context() as patch:
@@ -235,7 +235,7 @@ def test_making_room_by_evictions_is_not_room() -> None:
 
 def test_replicas_that_several_replica_sets_make_are_exact() -> None:
     """What went wrong: all replicas of a paused Deployment were counted as those of one ReplicaSet."""
-    for seed in seeds.seeds(8):
+    for seed in seeds.seeds(4):
         found = cluster(*shared_out(seed))
         (row,) = capacity(found, best=True).workloads
         assert not left_over(found, row, row.more), f"seed {seed}"

@@ -31,7 +31,7 @@ def test_replicas_whose_name_is_taken_are_counted(gone: bool, parallel: bool) ->
 @pytest.mark.parametrize("number", seeds.given_and_fresh(140, 401, 3740557832))
 def test_more_replicas_of_a_stateful_set_are_exact(number: int | None) -> None:
     """Also with pods of higher or lower ordinals that end, run or have failed, and others of such names."""
-    for seed in [number] if number is not None else seeds.seeds(20):
+    for seed in [number] if number is not None else seeds.seeds(10):
         found = Cluster.from_objects(ordinals_taken(seed))
         (row,) = capacity(found).workloads
         assert not row.more or not left_over(found, row, row.more), seed

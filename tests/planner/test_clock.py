@@ -2,10 +2,13 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future, wait
 
 import pytest
 
-from planner.proof.clock import Clock, leave, until_stop
+from planner.proof import clock as module
+from planner.proof.clock import Clock, leave, taken_until_stop
 
 
 def test_a_bell_ends_the_time_at_once() -> None:
@@ -34,6 +37,31 @@ def test_work_is_told_to_stop_when_the_bell_rings() -> None:
     assert time.monotonic() - started < 10.0
 
 
+def test_work_that_has_not_begun_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: at the limit of a task, or a second Ctrl-C, the solver used up its time."""
+    begun, told = threading.Event(), threading.Event()
+    interrupts = [KeyboardInterrupt]
+
+    def work() -> None:
+        time.sleep(0.2)
+        begun.set()
+        assert told.wait(30.0)
+
+    def stop() -> None:
+        if begun.is_set():
+            told.set()
+
+    def waiting(futures: list[Future[None]], timeout: float) -> None:
+        if interrupts:
+            raise interrupts.pop()
+        wait(futures, timeout)
+
+    monkeypatch.setattr(module, "wait", waiting)
+    with pytest.raises(KeyboardInterrupt):
+        Clock(60.0).watch(stop, work)
+    assert told.is_set()
+
+
 def test_what_goes_wrong_in_the_work_comes_out() -> None:
     """An error in the other thread is an error here."""
 
@@ -45,17 +73,15 @@ def test_what_goes_wrong_in_the_work_comes_out() -> None:
 
 
 def test_work_that_may_be_left_ends_where_it_is() -> None:
-    """Only inside of it, and what it has kept by then is there."""
-    kept = []
+    """Only inside of it, and what it has found by then is there."""
 
-    def work() -> None:
-        kept.append("first")
+    def work() -> Iterator[str]:
+        yield "first"
         leave()
-        kept.append("second")
+        yield "second"
 
-    until_stop(work)
+    assert taken_until_stop(work(), None) == ["first"]
     leave()
-    assert kept == ["first"]
     with pytest.raises(ZeroDivisionError):
-        until_stop(lambda: 1 // 0)
+        taken_until_stop((1 // number for number in [0]), None)
     leave()

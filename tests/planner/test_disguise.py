@@ -123,7 +123,7 @@ def _disguised(example: Path) -> Disguise:
 
 def test_recorded_clusters() -> None:
     """The quick commands about recorded clusters, drawn afresh."""
-    for name, disguise in _drawn(seeds.tries(13)):
+    for name, disguise in _drawn(seeds.tries(7)):
         assert _disagreements(disguise, QUICK) == [], name
 
 

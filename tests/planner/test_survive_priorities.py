@@ -38,7 +38,7 @@ def drawn_by_priority(
 def test_no_loss_has_what_was_pending_or_preempted_before(seed: int | None) -> None:
     """Pods of one size without constraints: of each priority so many more find no node than before."""
     seed = seeds.fresh() if seed is None else seed
-    for draw in map(random.Random, range(seed, seed + seeds.tries(20))):
+    for draw in map(random.Random, range(seed, seed + seeds.tries(10))):
         sizes, objects, priority, number = drawn_by_priority(draw, waiting=2)
 
         def waiting(room: int, wanted: Counter[str], level: int, priority: dict[str, int] = priority) -> int:

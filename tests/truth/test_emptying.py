@@ -24,7 +24,7 @@ TYPE = "node.kubernetes.io/instance-type"
 
 def test_no_claim_is_refuted() -> None:
     """Fresh clusters: no nodes are cheaper than the bound, no fewer moves empty them, and the waves hold."""
-    for seed in seeds.seeds(6):
+    for seed in seeds.seeds(4):
         found = judge(wide.draw(seed, "consolidate"), 3.0).findings
         assert not [finding for finding in found if finding.fault in CORRECT], f"seed {seed}: {found}"
 

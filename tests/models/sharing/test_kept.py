@@ -123,7 +123,7 @@ def test_an_example_reads_the_same(example: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name.partition(".")[0])
 def test_recorded_clusters_read_the_same(path: Path, tmp_path: Path) -> None:
     """One in twelve in a quick run, all of them in a long one."""
-    for content in seeds.some(recorded(path), 12):
+    for content in seeds.some(recorded(path), 24):
         assert differences(read(shared([("a", content)]), tmp_path), read(content, tmp_path)) == []
 
 

@@ -138,7 +138,7 @@ def test_what_is_proved_with_a_limit_of_moves_is_the_truth(seed: int | None) -> 
 
 def test_the_frontier_is_monotone() -> None:
     """More moves, never a higher cost; the last point is the plan itself."""
-    for case in cases(seeds.fresh(), seeds.tries(8)):
+    for case in cases(seeds.fresh(), seeds.tries(4)):
         plan = planned(case, curve=True)
         points = [(point.moves, point.cost) for point in plan.frontier]
         assert points == sorted(points), case

@@ -78,7 +78,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
     Where there are too many pods in a zone to begin with, layouts keep to stricter rules than plans have to.
     """
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(20), lopsided=True):
+    for case in cases(seed, seeds.tries(10), lopsided=True):
         tried, (cost, moves) = Tried(case), case.least()
         assert is_modelled(tried.trial, tried.movable)
         bound = cost_bound(tried.task, tried.meter)
@@ -184,7 +184,7 @@ def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
 @pytest.mark.parametrize("most", seeds.at_first(1, [1, 0, 2]))
 def test_no_more_moves_than_allowed(most: int) -> None:
     """A layout within the limit; its bound holds for all layouts with so few moves."""
-    for case in cases(seeds.fresh(), seeds.tries(15)):
+    for case in cases(seeds.fresh(), seeds.tries(8)):
         tried, (cost, _) = Tried(case), case.least(most_moves=most)
         found = tried.search(most_moves=most)
         assert found.layout.moves(tried.before) <= most, case

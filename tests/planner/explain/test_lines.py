@@ -61,7 +61,7 @@ def test_a_pod_that_evicts_and_then_waits_has_the_line_of_what_is_left() -> None
 
 def test_lines_are_of_the_state_at_rest_where_pods_leave() -> None:
     """The same of clusters whose pods preempt some and wait for others."""
-    for seed in seeds.seeds(300):
+    for seed in seeds.seeds(150):
         chance, objects = Random(seed), tiny(seed, nodes=4, pods=12)
         for item in objects:
             if item["kind"] == "Pod":
@@ -93,7 +93,7 @@ def drawn(seed: int) -> list[Object]:
 @pytest.mark.parametrize("preemption", [True, False])
 def test_lines_are_of_the_state_at_rest(preemption: bool) -> None:
     """Each pod that is left, alike to others or not, has the line that a try in the end would give it."""
-    for seed in seeds.seeds(60):
+    for seed in seeds.seeds(30):
         objects = drawn(seed)
         if (found := read(objects)) is None:
             continue

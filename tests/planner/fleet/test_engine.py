@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
@@ -17,7 +18,7 @@ from planner.fleet.kept import KeptAnswers, key_of
 from planner.fleet.tasks import Ask
 from planner.fleet.worker import work
 from planner.fleet.workers import Answering, ProcessWorkers
-from tests.planner.fleet.asks import Computes, Fails, Grows, Kills, Refuses, Says, Sleeps
+from tests.planner.fleet.asks import Begins, Computes, Fails, Grows, Kills, Refuses, Says, Sleeps
 
 
 @pytest.fixture
@@ -69,6 +70,21 @@ def test_a_worker_that_ends_leaves_the_others(processes: ProcessWorkers) -> None
     sleeps, kills = (processes.submit(tasks(ask)) for ask in (Sleeps(1.0), Kills()))
     assert isinstance(kills.exception(120), BrokenExecutor)
     assert [reply.document for reply in sleeps.result(120)] == ["awake"]
+
+
+def test_a_worker_that_ends_while_it_replies_is_broken(processes: ProcessWorkers) -> None:
+    """What went wrong: the rest of the reply was waited for, until the limit of the task was over."""
+    assert isinstance(processes.submit(tasks(Begins())).exception(30), BrokenExecutor)
+
+
+def test_no_thread_waits_for_the_reply_of_a_worker_that_was_ended(tmp_path: Path) -> None:
+    """What went wrong: the program did not end, where Ctrl-C came while a worker wrote a long reply."""
+    processes, begun = ProcessWorkers(1), tmp_path / "begun"
+    sent = processes.submit(tasks(Begins(begun)))
+    while not begun.exists():
+        time.sleep(0.01)
+    processes.close()
+    assert isinstance(sent.exception(30), BrokenExecutor)
 
 
 class Fragile:
@@ -162,21 +178,20 @@ def test_the_limit_in_a_thread(ask: Ask) -> None:
     assert told(rows) == ["no answer within 0.1 s (--timeout)", "next"]
 
 
-class Late(threading.Timer):
-    """Rings a moment after it was cancelled, as one that has just begun to."""
+class Hurried(Timer):
+    """It rings at the moment in which it is no longer wanted."""
 
     def cancel(self) -> None:
-        """Too late."""
+        """Ring."""
+        self.function(*self.args)
         super().cancel()
-        Timer(0.05, self.function, self.args).start()
 
 
-def test_a_limit_ends_no_other_task_of_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What went wrong: a task that ended just at its limit ended the next one, or the thread itself."""
-    monkeypatch.setattr(threading, "Timer", Late)
+def test_an_answer_at_the_limit_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: the limit was raised after the task, and the answer, or the thread, was lost."""
+    monkeypatch.setattr(threading, "Timer", Hurried)
     with ThreadPoolExecutor(1) as pool:
-        rows = [*answers(tasks(Says("first"), Sleeps(0.2)), Given(pool, 1))]
-    assert told(rows) == ["first", "awake"]
+        assert told([*answers(tasks(Says("first"), Says("last")), Given(pool, 1))]) == ["first", "last"]
 
 
 def test_what_cannot_be_used_is_said(processes: ProcessWorkers) -> None:

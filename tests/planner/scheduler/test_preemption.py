@@ -150,7 +150,7 @@ def _checked(preemption: Preemption, framework_of: Scheduler, percent: DefaultPr
 
 def test_shortcuts_decide_as_trying_every_node_does() -> None:
     """Alike nodes, what is remembered from pod to pod, and nodes seen at once change no decision."""
-    for seed in seeds.seeds(10):
+    for seed in seeds.seeds(6):
         drawn = (crowded, lopsided)[seed % 2]
         problem = Problem(Cluster.from_objects(list(drawn(random.Random(seed)))))
         kube = Scheduler(problem)

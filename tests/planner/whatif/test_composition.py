@@ -17,6 +17,7 @@ from models import Cluster, InputError
 from models.controllers.reconcile import reconcile, workloads_of
 from planner import check, simulate, whatif
 from tests.builders import HARD, ZONE, Object, node, pod, replica, revision, scaled, spread
+from tests.seeds import tries
 from tests.strategies import one_of, relaxed
 
 #: Each flag with values that mostly make sense in the clusters below.
@@ -124,7 +125,7 @@ def test_flags_are_applied_one_after_the_other_and_touch_nothing(
     assert dumped(snapshot) == before
 
 
-@settings(relaxed, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(relaxed, max_examples=tries(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(snapshots(), changes)
 def test_the_command_line_keeps_the_order_of_mixed_flags(
     printed: Printed, capsys: pytest.CaptureFixture[str], objects: list[Object], wanted: list[tuple[str, str]]
