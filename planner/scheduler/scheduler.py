@@ -143,8 +143,18 @@ class Scheduler:
         return self.framework_of(pod).leaves_open(self.problem.template(pod))
 
     def diagnose(self, pod: int) -> Diagnosis:
-        """Every node's first refusal of a pod now, nodes promised to others respected."""
-        return self._nominations.diagnose(self.framework_of(pod), self.plan_of(pod), pod)
+        """Every node's first refusal of a pod now, nodes promised to others respected.
+
+        Where other filters leave no node to a pod that could not be bound, these alone are told, as in its
+        line.
+        """
+        framework, template = self.framework_of(pod), self.problem.template(pod)
+        if framework.bind_failure(template) is not None:
+            others, _ = self._for_nothing(self._scheduler_name(pod))
+            found = self._nominations.diagnose(others, others.plan(template), pod)
+            if found.refusal is not None or (found.first >= 0).all():
+                return found
+        return self._nominations.diagnose(framework, framework.plan(template), pod)
 
     def _scheduler_name(self, pod: int) -> str:
         return self.problem.pods[pod].spec.scheduler_name

@@ -15,6 +15,7 @@ from planner.scheduler.framework import unavailable
 from tests import seeds
 from tests.builders import HOST, Object, cluster, node, pod, term
 from tests.planner.explain.asking import only, read
+from tests.planner.scheduler.test_devices import claim, device_class
 from tests.tiny import tiny
 from tests.truth import contested
 
@@ -29,6 +30,20 @@ def test_a_node_promised_to_another_pod_is_in_the_table() -> None:
     _, found = explain(cluster(node("a", cpu="2"), there, promised, pod("new", cpu="1"))).items
     assert found.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert [(row.reasons, row.nodes) for row in found.nodes] == [(("Insufficient cpu",), ("a",))]
+
+
+def test_a_claim_that_takes_no_pod_more_is_in_no_table_where_nothing_is_bound() -> None:
+    """What went wrong: the line named the missing peer, and the table the claim, which only a bind asks.
+
+    With the peer that is promised the node all filters but the claim's accept it; without it one does not.
+    """
+    promised = pod("first", app="web", cpu="8", nominated="n1", priority=5)
+    entry = [{"name": "c", "resourceClaimName": "one"}]
+    new = pod("new", near=[term(HOST, "web")], resourceClaims=entry)
+    shared = claim("one", "n1", reserved=[f"there-{number}" for number in range(256)])
+    _, found = explain(cluster(node("n1"), device_class(), shared, promised, new), preemption=False).items
+    assert found.message.startswith("0/1 nodes are available: 1 node(s) didn't match pod affinity rules.")
+    assert [row.reasons for row in found.nodes] == [("node(s) didn't match pod affinity rules",)]
 
 
 def test_a_pod_with_a_nomination_of_its_own_is_told_what_there_is_now() -> None:
