@@ -72,6 +72,11 @@ def _anti_affinity(case: PendingCase, number: int, around: Around, node: int) ->
         yield _without(terms[number])
 
 
+def dropped(case: PendingCase) -> Iterator[ClusterChange]:
+    """Every required anti-affinity given up, whether it is in the way now or will be later."""
+    yield from map(_without, _required(case.template.pod.spec, "pod_anti_affinity"))
+
+
 def _required(spec: PodSpec, field: str) -> tuple[PodAffinityTerm, ...]:
     known: PodAffinity | None = getattr(spec.affinity, field, None)
     return known.required if known else ()

@@ -118,7 +118,7 @@ class FixSearch:
         small = self._case.problem.nodes.size <= self._effort.every_node_tried
         further = [self._more_nodes(), self._with_new_node()]
         if small:
-            further.append(self._everywhere(patterns))
+            further += [self._everywhere(patterns), self._with_constraints_dropped(patterns)]
         # A new zone is the last thing to ask for.
         further.append(self._in_new_domains(pod_affinity_changes.without_open_domains(self._case)))
         for candidates in further:
@@ -208,6 +208,16 @@ class FixSearch:
         """Every node of every pattern."""
         for size in range(1, 1 + max((len(pattern) for pattern, _ in patterns), default=0)):
             yield from self._candidates(patterns, size, self._effort.every_node_tried)
+
+    def _with_constraints_dropped(self, patterns: list[Pattern]) -> Iterator[Candidate]:
+        """Without constraints that are not in the way yet, but will be once a node is open."""
+        soft = [*spread_rules.dropped(self._case), *pod_affinity_changes.dropped(self._case)]
+        for candidate in (*self._everywhere(patterns), *self._with_new_node()):
+            told = {change.summary for change in candidate}
+            more = [change for change in soft if change.summary not in told]
+            yield from ((*candidate, change) for change in more)
+            if len(more) > 1:
+                yield (*candidate, *more)
 
     def _new_nodes(self) -> Iterator[Candidate]:
         yield from ((change,) for change in self._nodes_like())

@@ -97,6 +97,12 @@ def _anyway(case: PendingCase, rule: Rule) -> ClusterChange:
     return _changed(case, rule, "ScheduleAnyway", cost, told, when_unsatisfiable=SOFT, min_domains=None)
 
 
+def dropped(case: PendingCase) -> Iterator[ClusterChange]:
+    """Every constraint made soft, whether it is in the way now or will be after another change."""
+    for rule in rules_of(case):
+        yield _anyway(case, rule)
+
+
 def _changed(
     case: PendingCase, rule: Rule, action: str, cost: int, summary: str, **terms: object
 ) -> ClusterChange:

@@ -97,6 +97,14 @@ def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() 
     assert without_fix == {(name, pod) for name, pod in WITHOUT_FIX if name in names}
 
 
+def test_a_constraint_that_is_in_the_way_once_a_node_is_open_is_given_up_with_it() -> None:
+    """What went wrong: to one pod nothing was said to help, as no refusal names its constraint yet."""
+    case = next(case for case in cases("schedule") if case["name"] == "spread-100162")
+    (found,) = (item for item in explanations(case) if item.pod == "default/p0003")
+    actions = [{change.action for change in fix.changes} for fix in found.fixes]
+    assert {"Uncordon", "AddToleration", "ScheduleAnyway"} in actions
+
+
 @pytest.mark.parametrize(("name", "step"), [("schedule", 48), ("preemption", 40)])
 def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
     """A sample of the recorded clusters: patch the manifests, read them afresh, simulate."""
