@@ -81,7 +81,7 @@ def test_no_thread_waits_for_the_reply_of_a_worker_that_was_ended(tmp_path: Path
     """What went wrong: the program did not end, where Ctrl-C came while a worker wrote a long reply."""
     processes, begun = ProcessWorkers(1), tmp_path / "begun"
     sent = processes.submit(tasks(Begins(begun)))
-    while not begun.exists():
+    while not (begun.exists() or sent.done()):
         time.sleep(0.01)
     processes.close()
     assert isinstance(sent.exception(30), BrokenExecutor)
