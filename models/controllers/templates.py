@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 
 from models.admission.pods import add_default_tolerations, merge_label_keys
-from models.objects.affinity import Affinity
+from models.objects.affinity import Affinity, NodeAffinity
 from models.objects.base import NamespacedObject, OwnerReference
 from models.objects.containers import Container
 from models.objects.custom_workload import is_custom
@@ -53,9 +53,15 @@ def made_again(pod: Pod, template: PodSpec) -> PodSpec:
     old = with_requests_of(template, pod.spec) if pod.may_be_resized(template) else pod.spec
     affinity = old.affinity
     if old.node_affinity != template.node_affinity:
-        affinity = (affinity or Affinity()).model_copy(update={"node_affinity": template.node_affinity})
+        affinity = with_node_affinity(affinity, template.node_affinity)
     gates = template.scheduling_gates
     return old.model_copy(update={"node_name": None, "scheduling_gates": gates, "affinity": affinity})
+
+
+def with_node_affinity(affinity: Affinity | None, node_affinity: NodeAffinity | None) -> Affinity | None:
+    """The affinity with another one for nodes; nothing where nothing is left."""
+    changed = (affinity or Affinity()).model_copy(update={"node_affinity": node_affinity})
+    return None if changed == Affinity() else changed
 
 
 def with_requests_of(template: PodSpec, old: PodSpec) -> PodSpec:

@@ -10,6 +10,7 @@ from models.admission.pods import merge_label_keys
 from models.admission.policies import newer_than_pods
 from models.controllers.apply import not_anywhere, second_ones
 from models.controllers.expand import expand, idle, new_claims
+from models.controllers.pins import without_pins
 from models.controllers.replicas import with_templates
 from models.errors import InputError
 from models.objects.pod import Pod
@@ -83,7 +84,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             raise InputError(shelf.problems)
         return replace(found, notes=(*shelf.notes, *_skipped(documents, found)))
     shelf.problems += not_anywhere(found, found)
-    found = replace(found, deployments=tuple(with_templates(found)))
+    found = without_pins(replace(found, deployments=tuple(with_templates(found))))
     added = expand(found)
     admission = Admission(found)
     pods = tuple(_admitted(chain(found.pods, (new.pod for new in added.pods)), admission, shelf))

@@ -16,7 +16,7 @@ import numpy as np
 from planner.consolidate.bound import CostBound, cost_bound, with_reserve
 from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.layout import PlanLimits
-from planner.consolidate.loss import room_with_preemption
+from planner.consolidate.loss_room import room_with_preemption
 from planner.consolidate.regions import cells
 from planner.consolidate.removable import Removable
 from planner.consolidate.setting import ConsolidationQuestion, Setting, named
@@ -42,15 +42,14 @@ def candidates(
     catalogue: Catalogue,
     meter: Meter,
     limits_of: Callable[[Setting], PlanLimits] | None = None,
-    survive: str | None = None,
 ) -> MachineCandidates:
     """The machines of a catalogue that may pay in a cluster.
 
-    `limits_of` says how much room has to stay free in a setting, if any has, and `survive` the key of which
-    any domain may be lost.  A type that is left out brings no more of it than a cheaper one.
+    `limits_of` says how much room has to stay free in a setting, if any has.  A type that is left out brings
+    no more of it than a cheaper one.
     """
     alone, spare = Setting.of(question, {}), limits_of is not None
-    useful = _useful(alone, catalogue, spare=spare, survive=survive)
+    useful = _useful(alone, catalogue, spare=spare)
     counts, complete = _that_pay(alone, useful, spare=spare)
     claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
     most = Setting.of(question, named(question, counts if claimed else _likely(question, counts)))
@@ -77,15 +76,13 @@ def candidates(
     return MachineCandidates(few, CostBound(bound.cost, order, complete=False), claimed)
 
 
-def _useful(
-    alone: Setting, catalogue: Catalogue, *, spare: bool, survive: str | None
-) -> Sequence[MachineType]:
+def _useful(alone: Setting, catalogue: Catalogue, *, spare: bool) -> Sequence[MachineType]:
     """The types that hold their DaemonSets' pods, and that no other type makes superfluous.
 
-    With `spare` a type whose DaemonSets ask for less than another's brings more of its room; with `survive`
+    With `spare` a type whose DaemonSets ask for less than another's brings more of its room; with --survive
     so does one whose DaemonSets' pods may be preempted.
     """
-    question = alone.question
+    question, survive = alone.question, alone.question.survive
     setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
     if _holds_pods(alone, setting):
         return catalogue.types

@@ -11,6 +11,7 @@ from planner.consolidate.emptying import Emptied, Emptying
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, PlanLimits, Reserve
 from planner.consolidate.loss import DomainLosses
+from planner.consolidate.loss_room import room_for_losses
 from planner.consolidate.setting import Setting
 from planner.problem.nodes import Mask
 from planner.proof import consolidation_effort as effort
@@ -37,14 +38,13 @@ class CarriedOut:
 
 @dataclass(frozen=True, slots=True)
 class CarryingOut:
-    """How layouts are carried out: with pins or without, and so many thousandths of all room free.
+    """How layouts are carried out: with pins or without.
 
     With `losses` a search has so many thousandths to spare when a domain is lost; None: what every plan has.
     If that is `shared` each domain has its share of it.
     """
 
     pins: bool
-    thousandths: int
     meter: Meter
     losses: DomainLosses | None = None
     to_spare: int | None = None
@@ -52,22 +52,17 @@ class CarryingOut:
 
     def limits(self, setting: Setting, most_moves: int | None) -> PlanLimits:
         """The limits of a search in a setting."""
-        reserve = self._reserve(setting)
+        reserve = _reserve(setting)
         if self.losses is not None:
-            about = setting.trial, setting.movable, setting.added
-            other = self.losses.room(*about, self.to_spare, shared=self.shared)
+            other = room_for_losses(self.losses, setting, self.to_spare, shared=self.shared)
             reserve = other if reserve is None else reserve.with_(other)
         return PlanLimits(reserve, most_moves)
-
-    def _reserve(self, setting: Setting) -> Reserve | None:
-        room = self.thousandths
-        return Reserve.of(setting.trial, setting.movable, room) if room else None
 
     def of(self, setting: Setting, layout: Layout) -> CarriedOut:
         """The waves of a layout; machines that are not used in the end are not added."""
         fewer = setting.only(~layout.removed)
         layout = setting.translated(layout, fewer)
-        reserve = self._reserve(fewer)
+        reserve = _reserve(fewer)
         found = Emptying(fewer, self.meter, self.pins, reserve, self.losses).of(layout)
         reached = _reached(fewer, found)
         idle = fewer.added & (reached.counts.per_node() == 0) & ~_landed_on(found)
@@ -98,6 +93,11 @@ class CarryingOut:
                 break
             kept |= found.emptied.given_back
         return best
+
+
+def _reserve(setting: Setting) -> Reserve | None:
+    room = setting.question.thousandths
+    return Reserve.of(setting.trial, setting.movable, room) if room else None
 
 
 def _dispensable(idle: Mask, removed: Mask, reserve: Reserve) -> Mask:

@@ -39,13 +39,12 @@ def document(  # noqa: PLR0913 - what a plan consists of
     least_cost: Decimal,
     least_moves: int | None,
     frontier: Sequence[FrontierPoint],
-    max_moves: int | None,
-    survive: str | None,
     failing_draws: Mapping[str, int] | None,
     notes: Sequence[str],
 ) -> ConsolidationPlan:
     """The plan; no plan costs less than `least_cost`, nor makes fewer than `least_moves` at that cost."""
     trial, removable, prices = emptied.trial, setting.removable, setting.prices
+    question = setting.question
     before, after = before_and_after(trial, emptied.waves)
     # Above the nodes that go are cordoned already: constraints that honour taints count them no more.
     as_it_stands, _ = before_and_after(setting.trial, ())
@@ -67,8 +66,8 @@ def document(  # noqa: PLR0913 - what a plan consists of
         status=status_of(stages[:2]),
         objective=tuple(stage.objective() for stage in stages),
         price_unit=float(prices.unit),
-        max_moves=max_moves,
-        survive=survive,
+        max_moves=question.max_moves,
+        survive=question.survive,
         failing_draws=_failing_draws(failing_draws),
         cost=NodeCost(
             before=prices.cost(removable.cost(setting.added)),
@@ -92,7 +91,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *trial.problem.unproved,
             *remarks(trial.problem),
             *undecided_landings(trial, emptied.waves),
-            *taken_for_granted(trial.problem, _made_again(emptied, survive)),
+            *taken_for_granted(trial.problem, _made_again(emptied, question.survive)),
             *notes,
         ),
     )

@@ -6,7 +6,7 @@ import gc
 import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -22,6 +22,7 @@ from planner.consolidate.document import document
 from planner.consolidate.emptying import in_the_end
 from planner.consolidate.layout import Layout, PlanLimits, moves_to
 from planner.consolidate.loss import UNSURVIVED, DomainLosses
+from planner.consolidate.loss_room import may_need_less
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
@@ -65,32 +66,28 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     By evictions alone, unless `pins` lets replacements be pinned.  `curve` adds what fewer moves achieve.
     """
     refuse_no_nodes(cluster.nodes)
-    thousandths = _thousandths(reserve)
-    question = ConsolidationQuestion(cluster, prices, price_label, choice or NodeChoice(), max_unavailable)
+    question = ConsolidationQuestion(
+        cluster,
+        prices,
+        price_label,
+        choice or NodeChoice(),
+        max_unavailable,
+        thousandths=_thousandths(reserve),
+        max_moves=_least(max_moves, protections_of(cluster).most),
+        survive=survive,
+        pins=pins,
+    )
     _check(cluster, question.choice)
     read = None
     if catalogue is not None:
         read = Catalogue.of(cluster, catalogue, price_label)
         question = replace(question, prices=read.prices if prices is None else prices)
-    most_moves = _least(max_moves, protections_of(cluster).most)
-    limits = _Limits(thousandths, most_moves, survive, pins, time_limit)
-    asked = _Consolidation(question, read, limits, stop_event)
+    asked = _Consolidation(question, read, time_limit, stop_event)
     with old_left_alone():
         return asked.plan(curve=curve)
 
 
 _WAVES = "waves that empty more nodes"
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """Thousandths of the kept nodes' room that stay free, the most moves, a key, pins, and the time limit."""
-
-    thousandths: int
-    max_moves: int | None
-    survive: str | None
-    pins: bool
-    seconds: float
 
 
 class _Consolidation:
@@ -100,24 +97,24 @@ class _Consolidation:
         self,
         question: ConsolidationQuestion,
         catalogue: Catalogue | None,
-        limits: _Limits,
+        seconds: float,
         stop_event: threading.Event | None,
     ) -> None:
         self._catalogue = catalogue
-        self._limits = limits
-        self._work = limits.seconds * WORK_PER_SECOND
-        self._clock = clock = Clock(limits.seconds * effort.CONSOLIDATION_SEARCH, stop_event)
+        self._question = question
+        self._work = seconds * WORK_PER_SECOND
+        self._clock = clock = Clock(seconds * effort.CONSOLIDATION_SEARCH, stop_event)
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search; what it found is carried out then, once.
-        waves = Clock(limits.seconds * effort.CONSOLIDATION_WAVES, stop_event)
+        waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
         self._wave_meter = Meter(math.inf, waves)
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
         self._losses: DomainLosses | None = None
-        if limits.survive is not None:
+        if question.survive is not None:
             self._meter.look_for("pods without a node when a domain is lost")
-            about = self._alone.problem, self._alone.movable, limits.survive
+            about = self._alone.problem, self._alone.movable, question.survive
             self._losses = DomainLosses.of(*about, self._meter.over)
         #: Whether the machines that are looked at are all that a plan may add.
         self._claimed = True
@@ -127,9 +124,9 @@ class _Consolidation:
         self._bound: CostBound | None = None
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-            spare = limits.thousandths > 0 or limits.survive is not None
+            spare = question.thousandths > 0 or question.survive is not None
             limits_of = self._room_limits if spare else None
-            found = candidates(question, catalogue, share, limits_of, limits.survive)
+            found = candidates(question, catalogue, share, limits_of)
             self._setting = found.setting
             self._machines = found.setting.kinds
             self._bound = found.bound
@@ -138,7 +135,7 @@ class _Consolidation:
 
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
-        layout, best = self._best(self._limits.max_moves, self._meter)
+        layout, best = self._best(self._question.max_moves, self._meter)
         frontier: list[FrontierPoint] = []
         if curve:
             plans = [*self._costlier(layout, best)]
@@ -152,8 +149,6 @@ class _Consolidation:
             least_cost=self._least_cost(layout),
             least_moves=layout.least_moves if self._modelled else None,
             frontier=frontier,
-            max_moves=self._limits.max_moves,
-            survive=self._limits.survive,
             failing_draws=drawn,
             notes=(*self._notes(), *self._about_draws(best, drawn), *self._with_pins(layout, best)),
         ).cut_while(self._meter.cut or self._wave_meter.cut)
@@ -203,7 +198,7 @@ class _Consolidation:
     def _to_spare(self) -> Iterator[tuple[int, bool]]:
         """How many thousandths further searches have to spare, and whether each domain has its share."""
         if self._losses is not None:
-            if self._losses.may_need_less(self._alone.problem):
+            if may_need_less(self._losses, self._alone.problem):
                 yield 0, False
             if len(self._losses.of_domain) <= effort.SURVIVAL_SHARED:
                 yield effort.SURVIVAL_TO_SPARE[0], True
@@ -248,8 +243,7 @@ class _Consolidation:
     def _carrying(
         self, *, pins: bool = False, to_spare: int | None = None, shared: bool = False
     ) -> CarryingOut:
-        pins, room = pins or self._limits.pins, self._limits.thousandths
-        return CarryingOut(pins, room, self._wave_meter, self._losses, to_spare, shared)
+        return CarryingOut(pins or self._question.pins, self._wave_meter, self._losses, to_spare, shared)
 
     def _room_limits(self, setting: Setting) -> PlanLimits:
         """What has to stay free in a setting, whatever moves."""
@@ -277,7 +271,7 @@ class _Consolidation:
     def _with_pins(self, layout: FoundLayout, best: CarriedOut) -> Iterator[str]:
         """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""
         cost = self._cost(layout.layout)
-        if self._limits.pins or cost >= best.cost:
+        if self._question.pins or cost >= best.cost:
             return
         if self._losses is None or not (
             self._wave_meter.over() or self._is_lost(layout.layout, self._losses)

@@ -35,7 +35,8 @@ from planner.whatif.eviction import without_pods
 class ConsolidationQuestion:
     """What the user asks about: prices by type and the label that names the type, and the nodes looked at.
 
-    At most `max_unavailable` replicas of a workload may be down.
+    At most `max_unavailable` replicas of a workload may be down.  So many thousandths of the kept nodes' room
+    stay free, and with `survive` any domain of that key may be lost.
     """
 
     cluster: Cluster
@@ -43,6 +44,10 @@ class ConsolidationQuestion:
     price_label: str = INSTANCE_TYPE
     choice: NodeChoice = field(default_factory=NodeChoice)
     max_unavailable: int = 1
+    thousandths: int = 0
+    max_moves: int | None = None
+    survive: str | None = None
+    pins: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -14,6 +15,7 @@ from models import Cluster
 from planner import InputError, compare, simulate, solve
 from planner.documents.comparison import Comparison
 from planner.documents.figures import Summary
+from tests import seeds
 from tests.builders import Object, cluster, node, pod, profile, scheduler, spread
 from tests.planner.compare.descheduler.restarted_rack import restarted_rack
 
@@ -27,11 +29,15 @@ def recorded() -> Iterator[object]:
             yield pytest.param(Cluster.from_objects(case["cluster"]["items"]), case, id=case["name"])
 
 
-def grid() -> Cluster:
-    """Nine nodes in racks and rows: by luck all nine pods are placed, or five."""
+def grid(draw: Random | None = None) -> Cluster:
+    """Nine nodes in racks and rows: by luck all nine pods are placed, or five; priorities may be drawn."""
     with gzip.open(STUCK, "rt") as lines:
         cases = {case["name"]: case for case in map(json.loads, lines)}
-    return Cluster.from_objects(cases["grid-3x3"]["cluster"]["items"])
+    items = cases["grid-3x3"]["cluster"]["items"]
+    if draw is not None:
+        for item in (item for item in items if item["kind"] == "Pod"):
+            item["spec"]["priority"] = draw.choice((0, 0, 5, 10))
+    return Cluster.from_objects(items)
 
 
 def fragmented() -> list[Object]:
@@ -83,6 +89,22 @@ def test_the_replays_are_what_simulate_does_with_those_seeds() -> None:
     assert replays.runs == runs
     assert [replay.placed for replay in chosen] == [ranked[0], ranked[(runs - 1) // 2], ranked[-1]]
     assert [placed[replay.seed] for replay in chosen] == [replay.placed for replay in chosen]
+
+
+def test_runs_are_ranked_by_pods_placed_the_highest_priority_first() -> None:
+    """Of an even number of runs the median is the worse of the two in the middle."""
+    for seed in seeds.seeds(3):
+        draw = Random(seed)
+        found, runs = grid(draw), draw.randint(1, 8)
+        priority_of = {item.key: item.spec.priority or 0 for item in found.pods}
+        worth = dict[int, tuple[int, ...]]()
+        for number in range(1, runs + 1):
+            decisions = simulate(found, preemption=False, seed=number).decisions
+            placed = Counter(priority_of[one.pod] for one in decisions if one.node is not None)
+            worth[number] = tuple(placed[priority] for priority in (10, 5, 0))
+        replays, ranked = compare(found, replays=runs).kube_scheduler.replays, sorted(worth.values())
+        told = [worth[replay.seed] for replay in (replays.worst, replays.median, replays.best)]
+        assert told == [ranked[0], ranked[(runs - 1) // 2], ranked[-1]], seed
 
 
 def test_both_sides_in_figures() -> None:

@@ -15,6 +15,7 @@ from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.emptying import in_the_end
 from planner.consolidate.layout import PlanLimits
 from planner.consolidate.loss import DomainLosses, PodsWithoutNode
+from planner.consolidate.loss_room import room_for_losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.setting import ConsolidationQuestion, Setting, named
 from tests import seeds
@@ -171,7 +172,7 @@ def test_no_plan_that_is_drawn_costs_less(number: int | None, grows: bool) -> No
         alone, key = Setting.of(question, {}), draw.choice((ZONE, ZONE, HOST))
         losses = DomainLosses.of(alone.problem, alone.movable, key)
         setting = with_types(question, draw) if grows else alone
-        reserve = losses.room(setting.trial, setting.movable, setting.added, None)
+        reserve = room_for_losses(losses, setting, None)
         bound = reserve_bound(setting.task(PlanLimits(reserve)))
         for plan in (plan_of(setting, draw) for _ in range(_PLANS)):
             if plan is None:
@@ -202,7 +203,7 @@ def bound_of(found: Cluster, losses_now: Mapping[str, PodsWithoutNode] | None = 
     setting = Setting.of(ConsolidationQuestion(found), {})
     losses = DomainLosses.of(setting.problem, setting.movable, ZONE)
     losses = losses if losses_now is None else replace(losses, of_domain=losses_now)
-    reserve = losses.room(setting.trial, setting.movable, setting.added, None)
+    reserve = room_for_losses(losses, setting, None)
     return reserve_bound(setting.task(PlanLimits(reserve)))
 
 

@@ -267,10 +267,10 @@ def test_a_type_whose_pods_of_daemon_sets_may_be_preempted_is_kept() -> None:
     )
     plain = {"name": "plain", "price": "1", "cpu": "4", "memory": "8Gi", "disk": "none"}
     disk = {"name": "disk", "price": "1", "cpu": "5", "memory": "8Gi", "disk": "ssd"}
-    question = ConsolidationQuestion(found, {"old": 1})
     catalogue = Catalogue.of(found, [plain, disk], TYPE)
     for survive, kept in ((None, {"plain"}), (HOST, {"plain", "disk"})):
-        tried = candidates(question, catalogue, Meter(5.0, Clock(10)), lambda _: PlanLimits(), survive)
+        question = ConsolidationQuestion(found, {"old": 1}, survive=survive)
+        tried = candidates(question, catalogue, Meter(5.0, Clock(10)), lambda _: PlanLimits())
         assert {machine.name for machine in tried.setting.machines.values()} == kept
 
 

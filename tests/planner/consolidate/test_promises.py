@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
 from models import Cluster
 from planner import consolidate
+from planner.consolidate.emptying import in_the_end
 from planner.documents.consolidation import ConsolidationPlan
+from planner.problem.problem import Problem
 from planner.proof import consolidation_effort as effort
+from planner.state.state import State
+from tests import seeds
 from tests.builders import HOST, ZONE, budget, cluster, node, pod, profile, scaled, scheduler, spread, term
+from tests.planner.consolidate.drawn import Drawn, cases, crowded
 from tests.planner.consolidate.test_plan import ANY, owned
 
 
@@ -51,6 +60,36 @@ def test_room_stays_free_where_a_node_is_given_back(pins: bool) -> None:
     plan = consolidate(found, pins=pins, reserve=0.5)
     assert len(gone(plan)) == 1
     assert _free(found, plan) >= 0.5
+
+
+def with_daemons(case: Drawn, draw: random.Random) -> Cluster:
+    """A drawn cluster, and on some nodes a pod of a DaemonSet, which goes with its node."""
+    free = Counter({number: cpu for number, cpu in enumerate(case.cpu)})
+    free.subtract(Counter(one.on for one in case.pods for _ in range(one.cpu)))
+    daemons = (
+        pod(f"logs-{number}", f"n{number}", cpu=str(draw.randint(1, room)), owner="DaemonSet/logs")
+        for number, room in free.items()
+        if room > 0 and draw.random() < 0.5
+    )
+    found = case.cluster()
+    return replace(found, pods=(*found.pods, *cluster(*daemons).pods))
+
+
+def test_so_much_of_every_resource_stays_free_or_no_node_goes() -> None:
+    """Of cpu and of places for pods, over all nodes that are kept."""
+    draw, went = random.Random(seeds.fresh()), list[str]()
+    for _ in seeds.until(4, went):
+        seed, share = draw.randrange(1 << 32), draw.choice((0.1, 0.3, 0.5))
+        case = draw.choice((crowded(seed), *cases(seed, 1)))
+        found = with_daemons(case, draw)
+        plan = consolidate(found, pins=draw.random() < 0.5, reserve=share, time_limit=4)
+        assert gone(plan) or not plan.steps, (seed, share)
+        places = {step.pod: step.node for step in plan.steps}
+        problem = Problem(in_the_end(found, places, frozenset(gone(plan))))
+        used, room = State(problem).used.sum(axis=1), problem.allocatable.sum(axis=1)
+        assert not gone(plan) or (used * 10 <= room * round(10 - 10 * share)).all(), (seed, share)
+        went += gone(plan)
+    assert went
 
 
 def test_a_reserve_of_more_than_64_bits_can_count() -> None:

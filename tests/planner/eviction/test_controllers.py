@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from models.sharing.kept import kept
-from planner import drain, rebalance, solve
+from planner import check, drain, rebalance, solve
 from planner.eviction.controllers import (
     DELETED,
     EMPTIED,
@@ -25,6 +25,7 @@ from tests.planner.eviction.jobs import job, of_job
 
 READY = [{"type": "Ready", "status": "True"}]
 UNREADY = [{"type": "Ready", "status": "False"}]
+_STAYS = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 ORIGIN = {"apiVersion": "planner/v1alpha1", "kind": "SnapshotOrigin", "cluster": "c"}
 
 
@@ -226,6 +227,19 @@ def test_what_a_pin_has_left_is_no_claim_about_the_next_pod() -> None:
     assert reasons(*objects) == [OTHER_AFFINITY] * 2
     plan = rebalance(cluster(node("n1", "a"), node("b1", "b"), *objects))
     assert plan.stays == {OTHER_AFFINITY: 2}
+
+
+def test_a_pod_that_a_move_has_pinned_moves_as_its_template_lets_it() -> None:
+    """What went wrong: its node was its own for good.  The other pod, which is as its template, stays."""
+    owner = scaled("ReplicaSet", "web", 2)
+    words: dict[str, Any] = {"app": "web", "owner": owner, "spread": [spread(ZONE, 1, "web")]}
+    pinned = {"only_on": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+    loose = pod("web-0", "n1", annotations={_STAYS: ""}, **words)
+    found = cluster(node("n1", "a"), node("b1", "b"), owner, loose, pod("web-1", "n1", **words, **pinned))
+    assert check(found).violations == 1
+    plan = rebalance(found)
+    assert ([step.pod for step in plan.steps], plan.status) == (["default/web-1"], "Optimal")
+    assert (plan.before.hard_excess, plan.after.hard_excess) == (1, 0)
 
 
 def test_a_controller_that_sets_node_affinity_itself_is_not_taken_for_a_pin() -> None:

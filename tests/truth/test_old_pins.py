@@ -1,0 +1,44 @@
+"""Plans where earlier moves have pinned pods: what is proved holds for what comes in their place."""
+
+import pytest
+
+from tests import seeds
+from tests.truth import old_pins, plain, wide
+from tests.truth.findings import CORRECT
+from tests.truth.generator import draw
+
+_COMMANDS = ("rebalance", "solve --allow-moves", "consolidate")
+#: Seconds for each command.
+_SHARE = 0.7
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_no_claim_is_refuted(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search takes pinned pods for what their templates make; where a webhook is possible, they stay."""
+    drawing = [draw, wide.draw, plain.draw] if command != "consolidate" else [wide.draw]
+    pinned: list[int] = []
+    for seed in seeds.seeds_for(_SHARE, pinned):
+        case = drawing[seed % len(drawing)](seed, command)
+        with monkeypatch.context() as patch:
+            found, pins = old_pins.judge_pinned(case, patch, 3.0)
+        wrong = [finding for finding in found.findings if finding.fault in CORRECT]
+        assert not wrong, f"seed {seed}, {command}: {wrong}"
+        pinned += [pins] if pins else []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_a_planner_that_keeps_pins_is_found_out(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it calls the best is not, as the next pods may go to more nodes."""
+    monkeypatch.setattr("models.reading.assemble.without_pins", lambda found: found)
+    monkeypatch.setattr(
+        "planner.eviction.replacements.ReplacementAdmission.has_other_affinity", lambda *_: False
+    )
+    faults: set[str] = set()
+    for seed in range(200):
+        with monkeypatch.context() as patch:
+            found, _ = old_pins.judge_pinned(wide.draw(seed, command), patch, 3.0)
+        faults |= {*found.faults}
+        if "false" in faults:
+            return
+    raise AssertionError(faults)
