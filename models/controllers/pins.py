@@ -13,6 +13,7 @@ its affinity is its template's with more asked for in every term, as a pin leave
   nodes, or that pod is younger than one with the same pin: what narrowed the one let the other be.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -89,18 +90,12 @@ class _Evidence:
 
     def pinned(self, template: PodSpec, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Those of the pods with a node of one controller that a pin has narrowed."""
-        own, others = list[Pod](), list[tuple[NodeAffinity, list[Pod]]]()
+        found = defaultdict[NodeAffinity | None, list[Pod]](list)
         for pod in pods:
-            affinity = pod.spec.node_affinity
-            if affinity == template.node_affinity:
-                own.append(pod)
-            elif affinity is not None:
-                alike = next((some for one, some in others if one == affinity), None)
-                if alike is None:
-                    others.append((affinity, alike := []))
-                alike.append(pod)
-        for affinity, alike in others:
-            if more := _asked_beyond(template.node_affinity, affinity):
+            found[pod.spec.node_affinity].append(pod)
+        own = found.pop(template.node_affinity, [])
+        for affinity, alike in found.items():
+            if affinity is not None and (more := _asked_beyond(template.node_affinity, affinity)):
                 yield from (pod for pod in alike if self._is_pinned(pod, alike, own, more))
 
     def _is_pinned(
