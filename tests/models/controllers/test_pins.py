@@ -90,6 +90,15 @@ def test_a_zone_is_a_pin_where_a_later_pod_was_let_be(youngest: str, stays: bool
     assert pins(cluster(node("n1", "a"), *objects)) == [stays, False]
 
 
+@pytest.mark.parametrize("first", [_ZONED, _NAMED])
+@pytest.mark.parametrize("again", [_ZONED, labelled(ZONE, "In", "b"), _elsewhere()])
+def test_a_younger_pod_that_is_narrowed_may_be_the_work_of_a_webhook(first: Object, again: Object) -> None:
+    """It may not have been reached once, or be new: the first pod was taken for pinned all the same."""
+    owner = web(3)
+    pods = [made(owner, 0, [first]), made(owner, 1, created=_LATE), made(owner, 2, [again], _LATER)]
+    assert pins(cluster(node("n1", "a"), owner, *pods)) == [True, False, True]
+
+
 def test_nothing_narrows_pods_where_no_webhook_is_asked_about_them() -> None:
     """A live cluster tells all of them; one that is asked leaves all open."""
     owner = web(1)
