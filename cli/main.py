@@ -77,7 +77,11 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)
     if sys.argv[1:2] == ["__complete"]:
         complete(sys.argv[2:])
-    code = run(sys.argv[1:])
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        # Once more, while the first was being told.
+        code = Exit.INTERRUPTED
     gc.freeze()
     sys.exit(code)
 

@@ -91,16 +91,15 @@ class ProcessWorkers:
         context.set_forkserver_preload(list(self.imports))
         with _no_ctrl_c():
             pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self.memory,))
-            # Known from now on: a Ctrl-C, which other threads let through, may leave what follows.
+            # Known before it begins: what an interrupt leaves is ended, too.
             self._pools[pool] = Future()
             # The process that others are forked from may have ended.
-            answering = _submitted(pool, tasks, BrokenExecutor, OSError, EOFError)
-        if pool._processes:
-            self._pools[pool] = answering
-            # Only its process may answer: where that ends in the middle of a reply, so does the reply.
-            cast(Any, pool._result_queue)._writer.close()
-        else:
-            del self._pools[pool]
+            answering = self._pools[pool] = _submitted(pool, tasks, BrokenExecutor, OSError, EOFError)
+            if pool._processes:
+                # Only its process may answer: where that ends in the middle of a reply, so does the reply.
+                cast(Any, pool._result_queue)._writer.close()
+            else:
+                del self._pools[pool]
         return answering
 
     def renew(self) -> None:

@@ -188,22 +188,33 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     assert (process.returncode, printed) == (130, (b"", b"interrupted\n"))
 
 
-#: Ctrl-C when this module is asked for.
+#: Ctrl-C when these modules are asked for.
 _INTERRUPTED = """
 import os, signal, sys
 class Finder:
     def find_spec(name, *others):
-        os.kill(os.getpid(), signal.SIGINT) if name == "typer" else None
+        os.kill(os.getpid(), signal.SIGINT) if name in {modules} else None
 sys.meta_path.insert(0, Finder)
 """
 
 
+def _interrupted_at(modules: tuple[str, ...], *words: str) -> "subprocess.CompletedProcess[bytes]":
+    program = _INTERRUPTED.format(modules=modules) + INTERRUPTIBLE
+    return subprocess.run(
+        [sys.executable, "-c", program, *words], cwd=ROOT, capture_output=True, timeout=SECONDS, check=False
+    )
+
+
 def test_ctrl_c_while_the_program_is_being_read_leaves_no_traceback() -> None:
     """Half a second on a busy machine, in which each import could end with one."""
-    program = _INTERRUPTED + INTERRUPTIBLE
-    command = [sys.executable, "-c", program, "--help"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    ended = _interrupted_at(("typer",), "--help")
     assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")
+
+
+def test_ctrl_c_once_more_while_the_first_is_told_leaves_no_traceback() -> None:
+    """What went wrong: it came while what folds the one line about the first was being imported."""
+    ended = _interrupted_at(("cli.commands.steps", "cli.output.table"), "check", "-f", "nowhere")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
@@ -16,6 +16,7 @@ from planner.batch.packing.patterns import PackingPatterns, PatternRoom
 from planner.batch.packing.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel, PackingKind
 from planner.proof.meter import Meter
+from tests import seeds
 from tests.strategies import relaxed
 
 #: A few kinds of pods with what they want of two resources, and how many there are.
@@ -31,6 +32,7 @@ def _most(wanted: np.ndarray, pods: list[int], free: tuple[int, ...]) -> tuple[i
     return tuple(map(min, pods, fits))
 
 
+@settings(max_examples=seeds.tries(100))
 @given(
     KINDS, st.tuples(st.integers(1, 25), st.integers(1, 25)), st.tuples(st.integers(0, 9), st.integers(0, 9))
 )
@@ -155,6 +157,7 @@ def test_a_filling_fits(seed: int) -> None:
     )
 
 
+@settings(max_examples=seeds.tries(100))
 @given(st.integers(0, 2**32 - 1))
 def test_the_best_fit_of_up_to_two_is_the_best(seed: int) -> None:
     """All of those are looked at, and what is found fits."""

@@ -36,7 +36,7 @@ with Processes() as processes:
 
 def _ended(program: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-c", _BEGIN + program]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_a_process_that_begins_is_not_interrupted() -> None:
