@@ -84,12 +84,13 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     version = _server_version(command)
     others = tuple(_served(command, _OF_OTHERS))
     asked: tuple[str, ...] = (*_NEEDED, *_WANTED, *chain(*_NOT_EVERYWHERE), *others)
-    answer = _list(command, asked)
-    while unknown := _unknown(answer):
-        asked = tuple(name for name in asked if name not in unknown)
+    answer, absent = _list(command, asked), list[str]()
+    while lacked := _lacked(answer):
+        asked = tuple(name for name in asked if name not in chain(*lacked.values()))
+        absent += (name for first, group in lacked.items() if group[0] == first for name in group)
         answer = _list(command, asked)
     forbidden = list(_forbidden(_told(answer))) if answer.returncode else []
-    kinds = [kind for name in asked if (kind := _short(name)) not in forbidden]
+    kinds = [kind for name in (*asked, *absent) if (kind := _short(name)) not in forbidden]
     left_out = dict.fromkeys(_ADMISSION if _OF_ADMISSION.match(kind) else kind for kind in forbidden)
     remarks = [f"{kind} are left out: this user may not list them" for kind in left_out]
     origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds, "remarks": remarks}
@@ -116,14 +117,15 @@ def _served(command: Sequence[str], names: Sequence[str]) -> Iterator[str]:
             yield from (name for name in wanted if name.partition(".")[0] in plurals)
 
 
-def _unknown(answer: "subprocess.CompletedProcess[bytes]") -> set[str]:
-    """The kinds to leave out, where the server lacks one: with it those that came together with it."""
+def _lacked(answer: "subprocess.CompletedProcess[bytes]") -> dict[str, tuple[str, ...]]:
+    """The kinds that the server says it lacks, and those to leave out with each, as they came together.
+
+    Where it lacks the first of these it has no object of the others, either.
+    """
     told = _told(answer) if answer.returncode else []
     lacks = {found[1].partition(".")[0] for line in told if (found := _UNKNOWN.search(line))}
-    groups = (
-        group for group in _NOT_EVERYWHERE if not lacks.isdisjoint(name.partition(".")[0] for name in group)
-    )
-    return {*chain(*groups)}
+    every = ((name, group) for group in _NOT_EVERYWHERE for name in group)
+    return {name: group for name, group in every if name.partition(".")[0] in lacks}
 
 
 def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":

@@ -9,12 +9,14 @@ its affinity is its template's with more asked for in every term, as a pin leave
 
 - the API server was asked about the template, and added nothing; or
 - no mutating webhook or policy is asked about such pods, in a snapshot that has all of them; or
-- a pod of the same template has the template's own affinity, and either all that is asked for are names of
-  nodes, or that pod is younger than one with the same pin: what narrowed the one let the other be.
+- a pod of the same template has the template's own affinity, and is younger than all that are narrowed to
+  more than names of nodes, if there are any: what narrowed these let it be.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 
 from models.admission.evidence import workload_of
@@ -89,27 +91,22 @@ class _Evidence:
 
     def pinned(self, template: PodSpec, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Those of the pods with a node of one controller that a pin has narrowed."""
-        own, others = list[Pod](), list[tuple[NodeAffinity, list[Pod]]]()
+        found = defaultdict[NodeAffinity | None, list[Pod]](list)
         for pod in pods:
-            affinity = pod.spec.node_affinity
-            if affinity == template.node_affinity:
-                own.append(pod)
-            elif affinity is not None:
-                alike = next((some for one, some in others if one == affinity), None)
-                if alike is None:
-                    others.append((affinity, alike := []))
-                alike.append(pod)
-        for affinity, alike in others:
-            if more := _asked_beyond(template.node_affinity, affinity):
-                yield from (pod for pod in alike if self._is_pinned(pod, alike, own, more))
+            found[pod.spec.node_affinity].append(pod)
+        own = found.pop(template.node_affinity, [])
+        asked = {one: _asked_beyond(template.node_affinity, one) for one in found if one is not None}
+        named = {one for one, more in asked.items() if _is_by_name(more)}
+        others = [pod for one, alike in found.items() if one not in named for pod in alike]
+        let_be = bool(own) and (not others or _youngest(own) > _youngest(others))
+        for one, more in asked.items():
+            if more:
+                yield from (pod for pod in found[one] if self._is_pinned(pod, let_be))
 
-    def _is_pinned(
-        self, pod: Pod, alike: Iterable[Pod], own: Sequence[Pod], more: Iterable[NodeSelectorTerm]
-    ) -> bool:
-        """Whether nothing but a pin can have narrowed a pod, and others alike, to some `more` terms."""
-        if (changed := self._is_changed(pod)) is not None:
-            return not changed
-        return bool(own) and (_is_by_name(more) or _is_younger(own, alike))
+    def _is_pinned(self, pod: Pod, let_be: bool) -> bool:
+        """Whether nothing but a pin can have narrowed a pod; where nothing else tells, another was let be."""
+        changed = self._is_changed(pod)
+        return let_be if changed is None else not changed
 
     def _is_changed(self, pod: Pod) -> bool | None:
         """Whether others change the node affinity of such pods before they are created; None if not known."""
@@ -145,13 +142,12 @@ def _rest(term: NodeSelectorTerm, before: Iterable[NodeSelectorTerm]) -> NodeSel
     return None
 
 
-def _is_younger(own: Iterable[Pod], alike: Iterable[Pod]) -> bool:
-    """Whether one pod is younger than one of the others."""
-    return max(one.metadata.created for one in own) > min(one.metadata.created for one in alike)
+def _youngest(pods: Sequence[Pod]) -> datetime:
+    return max(pod.metadata.created for pod in pods)
 
 
-def _is_by_name(more: Iterable[NodeSelectorTerm]) -> bool:
-    return all(term.match_fields and not term.match_expressions for term in more)
+def _is_by_name(more: Sequence[NodeSelectorTerm]) -> bool:
+    return bool(more) and all(term.match_fields and not term.match_expressions for term in more)
 
 
 def _unpinned(pod: Pod, template: PodSpec) -> Pod:

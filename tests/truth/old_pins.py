@@ -102,12 +102,13 @@ class _Pins:
             _made_later(pod, 1)
         if way == "zoned" and others:
             _made_later(self._chance.choice(others), 2)
+        terms = {key_of(pod): self._terms(way, pod["spec"]["nodeName"]) for pod in some}
+        tells = others and (way != "zoned last" or all("matchFields" in one[0] for one in terms.values()))
         for pod in some:
-            terms = self._terms(way, pod["spec"]["nodeName"])
-            if others and (way != "zoned last" or "matchFields" in terms[0]):
-                self.known[key_of(pod)] = _both(pod["spec"], terms)
+            if tells:
+                self.known[key_of(pod)] = _both(pod["spec"], terms[key_of(pod)])
             else:
-                self._hold([pod], terms)
+                self._hold([pod], terms[key_of(pod)])
 
     def _terms(self, way: str, name: str) -> list[Object]:
         zone = self._labels[name].get(ZONE)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from models import Cluster
-from models.objects.affinity import REQUIRED
+from models.objects.affinity import REQUIRED, NodeAffinity
 from tests.builders import ZONE, Object, cluster, labelled, node, pod, replica, scaled, term, workload
 
 _NAMED = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
@@ -90,6 +90,15 @@ def test_a_zone_is_a_pin_where_a_later_pod_was_let_be(youngest: str, stays: bool
     assert pins(cluster(node("n1", "a"), *objects)) == [stays, False]
 
 
+@pytest.mark.parametrize("first", [_ZONED, _NAMED])
+@pytest.mark.parametrize("again", [_ZONED, labelled(ZONE, "In", "b"), _elsewhere()])
+def test_a_younger_pod_that_is_narrowed_may_be_the_work_of_a_webhook(first: Object, again: Object) -> None:
+    """It may not have been reached once, or be new: the first pod was taken for pinned all the same."""
+    owner = web(3)
+    pods = [made(owner, 0, [first]), made(owner, 1, created=_LATE), made(owner, 2, [again], _LATER)]
+    assert pins(cluster(node("n1", "a"), owner, *pods)) == [True, False, True]
+
+
 def test_nothing_narrows_pods_where_no_webhook_is_asked_about_them() -> None:
     """A live cluster tells all of them; one that is asked leaves all open."""
     owner = web(1)
@@ -133,3 +142,21 @@ def test_controllers_whose_templates_are_not_pinned() -> None:
     stranger = pod("s", "n1", owner=workload("ReplicaSet", "s"), only_on=[_NAMED])
     found = cluster(node("n1"), owner, *pods, stranger, pod("bare", "n1", only_on=[_NAMED]), _ALL_KNOWN)
     assert [item.spec.node_affinity is not None for item in found.pods] == [True, False, True, True]
+
+
+def test_pods_with_a_node_each_are_told_apart_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every one was compared with all others: 2,000 pods of one ReplicaSet took half a minute to read."""
+    compared, equal = list[None](), NodeAffinity.__eq__
+
+    def counted(one: NodeAffinity, other: object) -> bool:
+        compared.append(None)
+        return equal(one, other)
+
+    owner, number = web(101), 100
+    names = [_NAMED["matchFields"][0] | {"values": [f"n{at}"]} for at in range(number)]
+    pods = [made(owner, at, [{"matchFields": [name]}]) for at, name in enumerate(names)]
+    monkeypatch.setattr(NodeAffinity, "__eq__", counted)
+    found = cluster(node("n1", "a"), owner, *pods, made(owner, number))
+    assert len(compared) <= 2 * number
+    monkeypatch.undo()
+    assert not any(pins(found))
