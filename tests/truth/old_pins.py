@@ -37,6 +37,14 @@ def judge_pinned(case: Case, patch: pytest.MonkeyPatch, time_limit: float) -> tu
     return claims.judge(replace(case, objects=pins.objects), time_limit), len(pins.known)
 
 
+def with_and_without(case: Case) -> tuple[Cluster, Cluster, int]:
+    """A case as it is read with the pins that are known to be some, and without these; and their number."""
+    pins = _Pins(case)
+    number, found = len(pins.known), pins.from_objects(pins.objects)
+    pins.known.clear()
+    return found, pins.from_objects(pins.objects), number
+
+
 class _Pins:
     """A case as the search sees it, and a reader that puts the pins back on its pods."""
 

@@ -26,6 +26,16 @@ def test_no_claim_is_refuted(command: str, monkeypatch: pytest.MonkeyPatch) -> N
         pinned += [pins] if pins else []
 
 
+def test_pinned_pods_are_read_as_if_they_were_not() -> None:
+    """So every command answers as without the pins, those without a judge, too."""
+    pinned: list[int] = []
+    for seed in seeds.seeds_for(0.2, pinned):
+        found, loose, pins = old_pins.with_and_without(wide.draw(seed, "rebalance"))
+        assert (found.pods, found.notes) == (loose.pods, loose.notes), seed
+        pinned += [pins] if pins else []
+    assert pinned
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_a_planner_that_keeps_pins_is_found_out(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
