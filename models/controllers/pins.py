@@ -9,14 +9,13 @@ its affinity is its template's with more asked for in every term, as a pin leave
 
 - the API server was asked about the template, and added nothing; or
 - no mutating webhook or policy is asked about such pods, in a snapshot that has all of them; or
-- a pod of the same template has the template's own affinity, and is younger than all that are narrowed to
-  more than names of nodes, if there are any: what narrowed these let it be.
+- a pod of the same template has the template's own affinity, and all that are narrowed are to names of nodes.
+  Webhooks that narrow some pods of a template, such as that of OpenKruise's WorkloadSpread, name labels.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import TypeVar
 
 from models.admission.evidence import workload_of
@@ -96,9 +95,7 @@ class _Evidence:
             found[pod.spec.node_affinity].append(pod)
         own = found.pop(template.node_affinity, [])
         asked = {one: _asked_beyond(template.node_affinity, one) for one in found if one is not None}
-        named = {one for one, more in asked.items() if _is_by_name(more)}
-        others = [pod for one, alike in found.items() if one not in named for pod in alike]
-        let_be = bool(own) and (not others or _youngest(own) > _youngest(others))
+        let_be = bool(own) and len(asked) == len(found) and all(map(_is_by_name, asked.values()))
         for one, more in asked.items():
             if more:
                 yield from (pod for pod in found[one] if self._is_pinned(pod, let_be))
@@ -140,10 +137,6 @@ def _rest(term: NodeSelectorTerm, before: Iterable[NodeSelectorTerm]) -> NodeSel
         if begin == (one.match_expressions, one.match_fields) and operators == {"In"}:
             return NodeSelectorTerm.model_construct(match_expressions=rest[0], match_fields=rest[1])
     return None
-
-
-def _youngest(pods: Sequence[Pod]) -> datetime:
-    return max(pod.metadata.created for pod in pods)
 
 
 def _is_by_name(more: Sequence[NodeSelectorTerm]) -> bool:

@@ -26,7 +26,10 @@ from tests.truth.templates import ZONE
 _OWN = ("nodeName", "schedulingGates", "volumes", "priority")
 _STAYS = {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}
 #: How the pods of a controller are pinned, if they are.
-_WAYS = ("named", "named", "named", "zoned", "zoned", "zoned last", "all", "")
+_WAYS = ("named", "named", "zoned", "zoned", "all", "")
+_KINDS = ("mutatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
+#: A snapshot with all webhooks and policies that may narrow pods, and there are none.
+_NO_WEBHOOK = {"apiVersion": "planner/v1alpha1", "kind": "SnapshotOrigin", "kinds": [*_KINDS]}
 
 
 def judge_pinned(case: Case, patch: pytest.MonkeyPatch, time_limit: float) -> tuple[Judgement, int]:
@@ -51,6 +54,7 @@ class _Pins:
     def __init__(self, case: Case) -> None:
         self._chance = random.Random(f"pins {case.seed}")
         nodes = [item for item in case.objects if item["kind"] == "Node"]
+        self._admission = [_NO_WEBHOOK] if self._chance.random() < 0.5 else []
         self._labels = {item["metadata"]["name"]: item["metadata"].get("labels") or {} for item in nodes}
         #: The node affinity of pods that are known to be pinned.
         self.known: dict[str, Object] = {}
@@ -61,7 +65,7 @@ class _Pins:
 
     def from_objects(self, objects: Sequence[Object]) -> Cluster:
         """What the planner reads: the pins, and nothing that holds a pod."""
-        return Cluster.from_objects([self._pinned(item) for item in objects])
+        return Cluster.from_objects([*self._admission, *map(self._pinned, objects)])
 
     def _pinned(self, item: Object) -> Object:
         key = key_of(item) if item["kind"] == "Pod" else ""
@@ -100,27 +104,21 @@ class _Pins:
         way = self._chance.choice(_WAYS)
         if not way or not pods:
             return
-        if way == "all":
-            names = sorted({pod["spec"]["nodeName"] for pod in pods})
-            self._hold(pods, [_named(name) for name in names])
-            return
-        some = self._chance.sample(pods, self._chance.randint(1, len(pods) - (len(pods) > 1)))
-        others = [pod for pod in pods if pod not in some]
-        for pod in some:
-            _made_later(pod, 1)
-        if way == "zoned" and others:
-            _made_later(self._chance.choice(others), 2)
+        some, others = pods, list[Object]()
+        if way != "all":
+            some = self._chance.sample(pods, self._chance.randint(1, len(pods) - (len(pods) > 1)))
+            others = [pod for pod in pods if pod not in some]
         terms = {key_of(pod): self._terms(way, pod["spec"]["nodeName"]) for pod in some}
-        tells = others and (way != "zoned last" or all("matchFields" in one[0] for one in terms.values()))
+        by_name = all("matchFields" in one[0] for one in terms.values())
         for pod in some:
-            if tells:
+            if self._admission or (others and by_name):
                 self.known[key_of(pod)] = _both(pod["spec"], terms[key_of(pod)])
             else:
                 self._hold([pod], terms[key_of(pod)])
 
     def _terms(self, way: str, name: str) -> list[Object]:
         zone = self._labels[name].get(ZONE)
-        if way == "named" or not zone:
+        if way != "zoned" or not zone:
             more = self._chance.sample(sorted(self._labels), self._chance.randint(0, 1))
             return [_named(one) for one in dict.fromkeys((name, *more))]
         return [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]
@@ -131,12 +129,6 @@ class _Pins:
             self._staying.add(key_of(pod))
             pod["spec"] = _with(pod["spec"], _both(pod["spec"], terms))
             pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **_STAYS}
-
-
-def _made_later(pod: Object, seconds: int) -> None:
-    """A pod that was made at a whole minute comes so many seconds later: no time ends by that."""
-    stamp = pod["metadata"]["creationTimestamp"]
-    pod["metadata"]["creationTimestamp"] = f"{stamp.removesuffix('00Z')}0{seconds}Z"
 
 
 def _template(pod: Object) -> Object:
