@@ -133,7 +133,7 @@ class Run:
             with dask_workers(self.own.dask) as found:
                 yield found
             return
-        jobs = self.own.jobs or len(os.sched_getaffinity(0))
+        jobs = self.own.jobs or _processors()
         memory = self.own.memory * _MIB if self.own.memory else _memory() // jobs
         with closing(ProcessWorkers(jobs, memory, ("cli.commands.prepared",))) as processes:
             yield processes
@@ -342,6 +342,11 @@ def _totals(rows: Sequence[FleetRow]) -> FleetTotals:
 
 def _outcome(row: FleetRow) -> int:
     return row.exit_code if row.exit_code in _ENDED else Exit.NO_ANSWER
+
+
+def _processors() -> int:
+    """Those that this process may use, where the system says so."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _memory() -> int:

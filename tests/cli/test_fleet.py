@@ -40,6 +40,14 @@ def test_every_cluster_has_a_row_the_worst_first(planner: Planner, clusters: Pat
     assert "broken YAML: did not find" in " ".join(ended.out.split())
 
 
+def test_a_system_that_does_not_say_which_processors_may_be_used(
+    planner: Planner, clusters: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: without `--jobs` macOS got a traceback."""
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert planner("fleet", "check", "--snapshots", str(clusters)).code == 3
+
+
 @pytest.mark.parametrize("question", [("check",), ("check", "--survive", ZONE), ("simulate",), ("capacity",)])
 def test_an_answer_is_that_of_the_command_alone(
     planner: Planner, clusters: Path, question: tuple[str, ...]
