@@ -253,6 +253,20 @@ def reference(owner: Object | str) -> Object:
     return {"apiVersion": owner["apiVersion"], "kind": kind, "name": name, "uid": uid, "controller": True}
 
 
+def admitted_template(kind: str, name: str, sent: Object, admitted: Object) -> Object:
+    """What `--server-dry-run` brings: the pod of a workload that was sent, and what became of it."""
+    metadata = {key: sent["metadata"].get(key, "default") for key in ("name", "namespace")}
+    return {
+        "apiVersion": "planner/v1alpha1",
+        "kind": "AdmittedTemplate",
+        "metadata": metadata,
+        "workloadKind": kind,
+        "workloadName": name,
+        "sent": sent,
+        "admitted": admitted,
+    }
+
+
 def service(name: str, namespace: str = "default", **labels: str) -> Object:
     """A Service over the pods with these labels."""
     return {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from models import Cluster
-from tests.builders import Object
+from tests.builders import Object, admitted_template
 from tests.planner.simulation.rollout.running import running, web, zones
 from tests.planner.simulation.rollout.test_unevaluated import NAMESPACE, policy, webhook
 
@@ -80,13 +80,5 @@ def test_one_that_is_not_asked_about_these_pods_is_not_told(objects: list[Object
 def test_what_the_api_server_was_asked_is_known() -> None:
     """`--server-dry-run` brought its answer along."""
     sent = {"metadata": {"name": "x", "namespace": "shop"}, "spec": {"containers": [{"name": "main"}]}}
-    tried = {
-        "apiVersion": "planner/v1alpha1",
-        "kind": "AdmittedTemplate",
-        "metadata": {"name": "x", "namespace": "shop"},
-        "workloadKind": "Deployment",
-        "workloadName": "web",
-        "sent": sent,
-        "admitted": sent,
-    }
+    tried = admitted_template("Deployment", "web", sent, sent)
     assert notes(webhook(), tried=tried) == []

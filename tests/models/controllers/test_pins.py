@@ -6,7 +6,19 @@ import pytest
 
 from models import Cluster
 from models.objects.affinity import REQUIRED, NodeAffinity
-from tests.builders import ZONE, Object, cluster, labelled, node, pod, replica, scaled, term, workload
+from tests.builders import (
+    ZONE,
+    Object,
+    admitted_template,
+    cluster,
+    labelled,
+    node,
+    pod,
+    replica,
+    scaled,
+    term,
+    workload,
+)
 
 _NAMED = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
 _ZONED = labelled(ZONE, "In", "a")
@@ -42,15 +54,7 @@ def test_what_the_api_server_said_comes_first(changes: bool) -> None:
     sent, admitted = (pod("web", owner=owner, cpu="1") for _ in range(2))
     if changes:
         admitted["spec"]["affinity"] = made(owner, 0, [_ZONED])["spec"]["affinity"]
-    tried = {
-        "apiVersion": "planner/v1alpha1",
-        "kind": "AdmittedTemplate",
-        "metadata": {"name": "web", "namespace": "default"},
-        "workloadKind": "ReplicaSet",
-        "workloadName": "web",
-        "sent": sent,
-        "admitted": admitted,
-    }
+    tried = admitted_template("ReplicaSet", "web", sent, admitted)
     pods = [made(owner, 0, [_NAMED]), made(owner, 1)]
     assert pins(cluster(node("n1", "a"), owner, *pods, tried)) == [changes, False]
 
