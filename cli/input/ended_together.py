@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TypeVar
 
@@ -26,6 +26,23 @@ def ended_together(start: Callable[[], _Program], work: Callable[[_Program], _T]
             return _unless_ended(program, work, signals)
     finally:
         signals.obey()
+
+
+def run_to_its_end(
+    command: Sequence[str], seconds: float | None = None, given: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """A program that is given some input and has so much time, and what it answers."""
+
+    def start() -> _Program:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def communicate(program: _Program) -> subprocess.CompletedProcess[bytes]:
+        answer, told = program.communicate(given, seconds)
+        return subprocess.CompletedProcess(command, program.returncode, answer, told)
+
+    return ended_together(start, communicate)
 
 
 def _unless_ended(program: _Program, work: Callable[[_Program], _T], signals: _EndSignals) -> _T:

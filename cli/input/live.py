@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from cli.input.ended_together import ended_together
+from cli.input.ended_together import ended_together, run_to_its_end
 from models.errors import InputError
 from models.snapshot import KUBE_SYSTEM
 from planner.proof.clock import report_best
@@ -209,18 +209,8 @@ def run_kubectl(
     command: Sequence[str], seconds: float | None = None, given: bytes = b""
 ) -> "subprocess.CompletedProcess[bytes]":
     """A command of kubectl, whatever comes of it; an InputError where it cannot be run at all."""
-
-    def start() -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-
-    def communicate(run: "subprocess.Popen[bytes]") -> "subprocess.CompletedProcess[bytes]":
-        answer, told = run.communicate(given, seconds)
-        return subprocess.CompletedProcess(command, run.returncode, answer, told)
-
     try:
-        return ended_together(start, communicate)
+        return run_to_its_end(command, seconds, given)
     except FileNotFoundError:
         raise InputError(["no -f was given, and kubectl is not on the PATH to ask"]) from None
     except subprocess.TimeoutExpired:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from cli.input.dry_run import admitted_templates, after_apply
+from cli.input.ended_together import run_to_its_end
 from models import Cluster, InputError
 from models.admission.validation import invalid_fields
 from models.cluster import read
@@ -115,7 +115,7 @@ def built(names: Iterable[str]) -> list[ManifestDocument]:
 def _built(folder: str) -> bytes:
     """What `kubectl apply -k` would apply."""
     try:
-        ended = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, check=False)
+        ended = run_to_its_end(["kubectl", "kustomize", folder])
     except FileNotFoundError:
         raise InputError([f"{folder}: kubectl builds such folders, and cannot be found"]) from None
     if ended.returncode:

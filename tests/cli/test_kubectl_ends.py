@@ -110,6 +110,18 @@ def test_signals_that_come_while_kubectl_starts_or_ends(moment: str, names: tupl
     assert (ended.returncode, ended.stderr) == (-signal.SIGTERM, "")
 
 
+def test_a_kubectl_that_builds_a_folder(tmp_path: Path) -> None:
+    """What went wrong: `kubectl kustomize`, which may fetch what the folder names, outlived the planner."""
+    folder = tmp_path / "overlay"
+    folder.mkdir()
+    (folder / "kustomization.yaml").write_text("{}")
+    with _waiting(tmp_path, "kustomize", "check", "-f", str(folder)) as (process, kubectl):
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=SECONDS)
+    _assert_gone(kubectl)
+    assert process.returncode == -signal.SIGTERM
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_a_fleet_that_ends(tmp_path: Path, name: str) -> None:
