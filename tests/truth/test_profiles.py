@@ -57,11 +57,16 @@ def test_claims_about_batches_of_several_profiles(command: str) -> None:
 
 
 def _searchable(objects: list[Object]) -> list[Object]:
-    """The same without what the search does not know: default constraints, and scores that are off."""
+    """The same without what the search does not know: default constraints, and scores that are off.
+
+    Nor does it know that NodeAffinity, off at `filter` alone, keeps a pod to the nodes that it names.
+    """
     for item in objects:
         for profile in item.get("profiles", ()):
             arguments, plugins = profile["pluginConfig"], profile["plugins"]
             profile["pluginConfig"] = [found for found in arguments if found["name"] != "PodTopologySpread"]
             off = plugins.get("filter") or plugins.get("multiPoint")
+            if off:
+                off = {"disabled": [one for one in off["disabled"] if one["name"] != "NodeAffinity"]}
             profile["plugins"] = {"filter": off} if off else {}
     return objects
