@@ -10,6 +10,7 @@ import numpy as np
 from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
+from tests import seeds
 from tests.builders import cluster, node, pod
 
 
@@ -40,7 +41,7 @@ def _landed(trial: TrialCluster, pod: int, place: int, allowed: list[int]) -> Un
 
 def test_room_for_certain_is_there_in_every_way() -> None:
     """Some uncertain replacements also close the node that they are on, as pods over maxSkew do."""
-    seed = random.randrange(2**32)
+    seed = seeds.fresh()
     draw, said = random.Random(seed), 0
     for attempt in range(400):
         capacities = [draw.randint(1, 6) for _ in range(draw.randint(2, 5))]
@@ -74,7 +75,7 @@ def test_room_for_certain_is_there_in_every_way() -> None:
 
 def test_pods_that_fill_all_their_nodes_leave_the_same_room_in_every_placement() -> None:
     """Replacements that are resolved take as much of every node in any other placement."""
-    seed = random.randrange(2**32)
+    seed = seeds.fresh()
     draw, static = random.Random(seed), 0
     for attempt in range(300):
         capacities = [draw.randint(1, 5) for _ in range(draw.randint(2, 4))]
