@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 
-import pytest
-
 from models import Cluster
-from planner.scheduler import other_ties
 from tests.builders import (
     HOST,
     ZONE,
@@ -46,14 +42,6 @@ class Lucky:
         chance = Random(seed)
         for _ in range(_MOST_NAMINGS):
             yield dict(zip(self.nodes, chance.sample(self.nodes, len(self.nodes)), strict=True))
-
-
-@contextmanager
-def nothing_drawn() -> Iterator[None]:
-    """Answers of one way of ties alone: what draws add is not looked at, and they take most of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(other_ties, "seeds", lambda *_: ())
-        yield
 
 
 def _renamed(item: Object, names: Mapping[str, str]) -> Object:

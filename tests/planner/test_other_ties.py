@@ -15,7 +15,8 @@ from planner.proof.effort import STANDARD
 from planner.scheduler.other_ties import NOT_DRAWN
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, replica, scaled
-from tests.planner.lucky import Lucky, lucky, nothing_drawn
+from tests.draws import nothing_drawn
+from tests.planner.lucky import Lucky, lucky
 from tests.planner.test_capacity_autoscalers import autoscaler
 
 #: What so large a part of other names refutes eight draws miss once in 65,000 times.

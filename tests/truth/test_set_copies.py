@@ -10,6 +10,7 @@ from planner import capacity
 from planner.documents.capacity import SetCapacity
 from tests import seeds
 from tests.builders import ZONE
+from tests.draws import nothing_drawn
 from tests.truth import sets_drawn
 from tests.truth.set_copies import fitting, without
 from tests.truth.sets_drawn import SetCase
@@ -18,6 +19,7 @@ from tests.truth.sets_drawn import SetCase
 _MOST = 40
 
 
+@nothing_drawn()
 def told(case: SetCase, survive: str | None = None) -> SetCapacity | None:
     """What the planner says; None of manifests that make no pods, and where no node has the label."""
     cluster, manifests = (
