@@ -10,6 +10,7 @@ from planner import capacity
 from planner.documents.capacity import AutoscalerCapacity
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, revision, scaled, term
+from tests.draws import nothing_drawn
 
 
 def web(replicas: int, **words: Any) -> Object:
@@ -81,6 +82,7 @@ class Drawn:
         return pending(room, together, self.ranks)[name], pending(room, alone, self.ranks)[name]
 
 
+@nothing_drawn()
 def test_of_pods_of_one_size_those_of_the_highest_priorities_have_the_room() -> None:
     """So many pods stay pending, together and alone, as arithmetic says."""
     for seed in seeds.seeds(20):
@@ -89,6 +91,7 @@ def test_of_pods_of_one_size_those_of_the_highest_priorities_have_the_room() -> 
         assert told == {name: case.pending(name) for name in case.names}, seed
 
 
+@nothing_drawn()
 def test_of_any_zone_that_is_lost_the_worst_counts() -> None:
     """For each autoscaler by itself: the zone that is named leaves so many of its pods pending."""
     for seed in seeds.seeds(4):

@@ -16,6 +16,7 @@ from planner.proof.clock import SEARCH_PROGRESS, SearchProgress
 from tests import builders, seeds
 from tests.builders import priority_class
 from tests.cli.manifests import deployment, node, pod
+from tests.draws import nothing_drawn
 
 
 def limit_range(namespace: str, cpu: str) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def together(objects: list[dict[str, Any]], parts: list[dict[str, Any]], copies:
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(1))
+@nothing_drawn()
 def test_so_many_copies_fit_and_of_one_more_a_pod_does_not(seed: int | None) -> None:
     """Each copy is a namespace of the same workloads, as a preview environment is."""
     draw = random.Random(seeds.fresh() if seed is None else seed)
