@@ -127,11 +127,13 @@ class Trials:
         gone = _gone(candidate)
         for pod in gone:
             scheduler.state.unbind(pod)
-        tried = bool(gone) or _of_cluster(candidate)
-        waiting = [pod for pod in left if pod in variant_of or (tried and not problem.held_back(pod))]
+        waiting = [pod for pod in left if pod in variant_of or not problem.held_back(pod)]
         sooner = self._sooner(filter(self._static.losses.comes_back, gone))
         queue = self._by_priority([pod] for pod in (*waiting, *sooner))
-        return _count_placed(scheduler, chain.from_iterable(queue), variant_of)
+        # At rest no pod has a place: by other specs alone none has one before a pod has its node.
+        others = () if gone or _of_cluster(candidate) else (pod for pod in left if pod not in variant_of)
+        refused = {int(problem.template_of[pod]): problem.pods[pod] for pod in others}
+        return _count_placed(scheduler, chain.from_iterable(queue), variant_of, refused)
 
     def _sooner(self, replacements: Iterable[int]) -> Sequence[int]:
         """The replacements of deleted pods that the scheduler takes before the pod: of higher priority."""
@@ -222,20 +224,37 @@ class Trials:
         return landing
 
 
-def _count_placed(scheduler: Scheduler, queue: Iterable[int], variant_of: Mapping[int, int]) -> int:
-    """Try a queue of pods, some of them changed, and count those that get a node; what is like a pod that was
-    refused is not tried again."""
-    refused: set[int] = set()
-    placed = 0
+def _count_placed(
+    scheduler: Scheduler, queue: Iterable[int], variant_of: Mapping[int, int], refused: Mapping[int, Pod]
+) -> int:
+    """Try a queue of pods, some of them changed, and count those that get a node.
+
+    What is like a pod that was refused is not tried again, unless it counts one that has its node since.
+    """
+    pods, waiting, placed = scheduler.problem.pods, {**refused}, 0
+    counted: dict[tuple[int, int], bool] = {}
     for pod in queue:
         kind = -1 if pod in variant_of else int(scheduler.problem.template_of[pod])
-        if kind in refused:
+        if kind in waiting:
             continue
+        tried = pods[variant_of.get(pod, pod)]
         if not scheduler.places(variant_of.get(pod, pod)):
-            refused.add(kind)
+            waiting[kind] = tried
         else:
             placed += kind < 0
+            for other in (other for other in waiting if (other, kind) not in counted):
+                counted[other, kind] = _counts(waiting[other], tried)
+            waiting = {other: one for other, one in waiting.items() if not counted[other, kind]}
     return placed
+
+
+def _counts(pod: Pod, other: Pod) -> bool:
+    """Whether another pod on a node may open one to it: by a constraint's minimum, or as it is to be near."""
+    affinity = pod.spec.affinity
+    near = affinity.pod_affinity if affinity is not None else None
+    selectors = [one.label_selector for one in pod.spec.topology_spread_constraints]
+    selectors += [one.label_selector for one in near.required] if near is not None else []
+    return any(one is not None and one.matches(other.metadata.labels) for one in selectors)
 
 
 def _gone(candidate: Candidate) -> tuple[int, ...]:

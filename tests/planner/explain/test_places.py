@@ -1,11 +1,13 @@
 """Fixes of pods alike, made for all of them: as many have a node as the fix says."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from models import Cluster
 from planner import explain, simulate
 from planner.documents.explanation import Explanation, Fix
 from tests import seeds
+from tests.builders import HOST, ZONE, cluster, node, pod, spread
 from tests.planner.explain.applying import Object, applied, at_rest
 from tests.tiny import tiny
 
@@ -17,8 +19,8 @@ def placed(resting: Sequence[Object], found: Explanation, fix: Fix) -> int:
     """How many of the pods have a node when each of them is patched."""
     changed = applied(resting, found.pod, fix)
     own = tuple(change for change in fix.changes if change.action not in _OF_CLUSTER)
-    for pod in found.alike if own else ():
-        changed = applied(changed, pod, fix.model_copy(update={"changes": own}))
+    for name in found.alike if own else ():
+        changed = applied(changed, name, fix.model_copy(update={"changes": own}))
     decisions = simulate(Cluster.from_objects(changed)).decisions
     return sum(
         decision.node is not None for decision in decisions if decision.pod in (found.pod, *found.alike)
@@ -37,3 +39,24 @@ def test_as_many_pods_have_a_node_as_a_fix_says() -> None:
                     assert placed(resting, found, fix) == fix.places, (seed, found.pod, fix)
                     tried.append(fix)
     assert tried
+
+
+def test_another_pod_takes_the_node_that_the_first_one_opens() -> None:
+    """What went wrong: two had a node by one constraint, where the first raises the minimum of a pod between.
+
+    As n1 has a pod then, `other` gets n0, before the second of the two.
+    """
+    words: Any = {"app": "a", "spread": [spread(ZONE, 1, "a"), spread(HOST, 1, "a")]}
+    found = explain(
+        cluster(
+            node("n0", "y", cpu="3"),
+            node("n1", "x", cpu="1"),
+            node("n2", "x", cpu="4"),
+            *(pod(f"r{number}", on, app="a", cpu="2") for number, on in enumerate(("n0", "n2", "n2"))),
+            pod("p0", cpu="1", owner="ReplicaSet/k", **words),
+            pod("other", cpu="900m", **words),
+            pod("p1", cpu="1", owner="ReplicaSet/k", **words),
+        )
+    ).items
+    fixes = {fix.changes[0].summary: fix.places for item in found if item.alike for fix in item.fixes}
+    assert fixes["maxSkew 2 instead of 1 for topology.kubernetes.io/zone"] == 1
