@@ -45,7 +45,7 @@ class NodeResourcesBalancedAllocation(Score):
         known = problem.resource_index
         self._rows = [known[resource.name] for resource in resources if resource.name in known]
         self._divisors = divisors(problem.allocatable)
-        self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._everywhere: list[bool] = (problem.allocatable > 0).all(axis=1).tolist()
         self._scores: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
         #: The balance before a pod comes, by the resources that count for it.
         self._before: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)

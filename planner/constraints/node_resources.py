@@ -64,7 +64,7 @@ class NodeResourcesFit(Filter, Score):
         rows = problem.resource_index
         self._scored = [(rows[r.name], r.weight) for r in self._strategy.resources if r.name in rows]
         self._divisors = divisors(problem.allocatable)
-        self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._everywhere: list[bool] = (problem.allocatable > 0).all(axis=1).tolist()
         self._patterns: dict[tuple[tuple[bool, ...], bool], int] = {}
         self._checked: dict[int, tuple[int, ...]] = {}
         self._rejects: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
