@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,14 @@ from planner.proof.clock import SEARCH_PROGRESS, SearchProgress
 from tests import builders, seeds
 from tests.builders import priority_class
 from tests.cli.manifests import deployment, node, pod
+from tests.draws import nothing_drawn
+
+
+@pytest.fixture(autouse=True)
+def _one_way_of_ties() -> Iterator[None]:
+    """No test here looks at draws of other ties."""
+    with nothing_drawn():
+        yield
 
 
 def limit_range(namespace: str, cpu: str) -> dict[str, Any]:

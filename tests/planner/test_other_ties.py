@@ -15,6 +15,7 @@ from planner.proof.effort import STANDARD
 from planner.scheduler.other_ties import NOT_DRAWN
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, replica, scaled
+from tests.draws import nothing_drawn
 from tests.planner.lucky import Lucky, lucky
 from tests.planner.test_capacity_autoscalers import autoscaler
 
@@ -126,16 +127,17 @@ def refuted(case: Lucky, seed: int, holds: dict[str, int], asked: str | None) ->
     """The workloads that have less room than that with most other names of the nodes."""
     less: dict[str, int] = dict.fromkeys(holds, 0)
     namings = [*case.namings(seed)]
-    for names in namings:
-        for row in capacity(case.named(names), survive=asked).workloads:
-            less[row.workload] += row.more < holds[row.workload]
+    with nothing_drawn():
+        rows = [row for names in namings for row in capacity(case.named(names), survive=asked).workloads]
+    for row in rows:
+        less[row.workload] += row.more < holds[row.workload]
     return (name for name, number in less.items() if number > _MOST * len(namings))
 
 
 @pytest.mark.parametrize("seed", [59, None])
 def test_what_other_ties_mostly_refute_is_not_claimed(seed: int | None) -> None:
     """Room without a zone, and drains that do no harm; the names of nodes in another order are other ties."""
-    for number in seeds.seeds_for(0.4) if seed is None else [seed]:
+    for number in seeds.seeds_for(0.3) if seed is None else [seed]:
         case = lucky(number)
         as_they_are = {name: name for name in case.nodes}
         found = capacity(case.named(as_they_are), survive=ZONE)
@@ -158,7 +160,7 @@ def room_told(case: Lucky, names: Mapping[str, str], copy: Cluster, *, drawn: bo
 
 def test_copies_and_autoscalers_that_other_ties_mostly_refute_are_not_claimed() -> None:
     """Clusters that are drawn, an autoscaler of one more replica for each workload, and a set of two pods."""
-    for number in seeds.seeds_for(0.4):
+    for number in seeds.seeds_for(0.3):
         case, draw = lucky(number), Random(number)
         copy = [scaled("Deployment", f"part-{at}", 1, cpu=draw.choice("12")) for at in range(2)]
         owners = [(item["kind"], item["metadata"]["name"], item["spec"]) for item in case.objects]
@@ -170,7 +172,8 @@ def test_copies_and_autoscalers_that_other_ties_mostly_refute_are_not_claimed() 
         larger = Lucky(case.nodes, [*case.objects, *scalers])
         copies = Cluster.from_objects(copy, partial=True)
         told = room_told(larger, {name: name for name in case.nodes}, copies, drawn=True)
-        others = [room_told(larger, names, copies, drawn=False) for names in case.namings(number)]
+        with nothing_drawn():
+            others = [room_told(larger, names, copies, drawn=False) for names in case.namings(number)]
         less = {name: sum(other[name] < room for other in others) for name, room in told.items()}
         assert max(less.values()) <= _MOST * len(others), (number, told, less)
 
@@ -178,13 +181,15 @@ def test_copies_and_autoscalers_that_other_ties_mostly_refute_are_not_claimed() 
 def harmful(case: Lucky, seed: int, nodes: list[str]) -> Iterator[Mapping[str, str]]:
     """Other names of the nodes with which a drain does harm."""
     for names in case.namings(seed):
-        if does_harm(drain(case.named(names), [names[name] for name in nodes], fixes=False)):
+        with nothing_drawn():
+            plan = drain(case.named(names), [names[name] for name in nodes], fixes=False)
+        if does_harm(plan):
             yield names
 
 
 def test_drains_that_other_ties_mostly_refute_are_not_claimed() -> None:
     """Clusters that are drawn, one or two nodes drained."""
-    for number in seeds.seeds_for(1):
+    for number in seeds.seeds_for(0.4):
         case, draw = lucky(number), Random(number)
         nodes = draw.sample(case.nodes, draw.choice((1, 2)))
         plan = drain(case.named({name: name for name in case.nodes}), nodes, fixes=False)
