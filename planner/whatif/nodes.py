@@ -87,10 +87,11 @@ def without_nodes(cluster: Cluster, names: Collection[str]) -> Cluster:
 def lose_contact(
     cluster: Cluster, nodes: str, ending: Collection[str] = (), awaited: Collection[str] = ()
 ) -> Cluster:
-    """The cluster with a node, or all nodes with a label `key=value`, unreachable, and without their pods.
+    """The cluster with a node, or all nodes with a label `key=value`, unreachable, without its pods.
 
     As in an outage before the nodes are removed: constraints still count them, no pod comes there.  Pods that
     are `ending`, by their keys, are Terminating there; those `awaited` are not replaced before they end.
+    Pods of DaemonSets and static pods tolerate it, and stay.
     """
     names = {node.name for node in nodes_chosen(cluster, nodes)}
     lost = [pod for pod in cluster.pods if pod.node_name in names]
@@ -99,8 +100,8 @@ def lose_contact(
         pods=tuple(_terminating(pod) if pod.key in ending else pod for pod in cluster.pods),
         nodes=tuple(_unreachable(node) if node.name in names else node for node in cluster.nodes),
     )
-    gone = [pod for pod in lost if pod.key not in ending]
-    returning = [pod for pod in lost if pod.key not in awaited and not (pod.is_finished or is_tied(pod))]
+    gone = [pod for pod in lost if not (is_tied(pod) or pod.key in ending)]
+    returning = [pod for pod in lost if not (is_tied(pod) or pod.is_finished or pod.key in awaited)]
     return without_pods(left, gone, returning=returning)
 
 

@@ -130,6 +130,17 @@ def test_pods_that_do_not_end_keep_others_out_of_their_domain() -> None:
     assert (left.pods, "didn't match pod anti-affinity rules" in left.message) == (1, True)
 
 
+def test_pods_of_a_daemon_set_stay_on_nodes_that_do_not_answer() -> None:
+    """What went wrong: they were made again, and waited for peers that are lost."""
+    near = [term(ZONE, "web")]
+    words: Object = {"near": near, "tolerations": [{"operator": "Exists"}]}
+    web, daemons = replicas("web", "ab"), scaled("DaemonSet", "log", 0, **words)
+    there = [pod(f"log-{on}", on=on, app="log", owner="DaemonSet/log", **words) for on in "ab"]
+    web[1]["spec"]["terminationGracePeriodSeconds"] = 0
+    found = survive(cluster(node("a", zone="a"), node("b", zone="b"), *web, daemons, *there), ZONE)
+    assert without(found, "a").meanwhile == ()
+
+
 def _quota(**hard: str) -> Object:
     return {
         "apiVersion": "v1",
