@@ -10,8 +10,9 @@ from hypothesis import settings
 from models import collector
 from tests.seeds import EFFORT
 
-# How long a random case takes says nothing on a machine with other work.
-settings.register_profile("planner", deadline=None)
+# How long a random case takes says nothing on a machine with other work.  Where CI is set, hypothesis would
+# draw the same examples on every run.
+settings.register_profile("planner", deadline=None, derandomize=False, print_blob=True)
 settings.load_profile("planner")
 
 # A planner that imports the solver in the middle of a search pays seconds of its limit on a busy machine.

@@ -37,7 +37,6 @@ from tests.seeds import tries
 #: Fresh examples on every run.
 relaxed = settings(
     max_examples=tries(13),
-    print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
