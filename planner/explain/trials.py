@@ -233,13 +233,14 @@ def _count_placed(scheduler: Scheduler, queue: Iterable[int], variant_of: Mappin
     refused: set[int] = set()
     placed = 0
     for pod in queue:
-        kind = -1 if pod in variant_of else int(scheduler.problem.template_of[pod])
+        variant = variant_of.get(pod, pod)
+        kind = int(scheduler.problem.template_of[variant])
         if kind in refused:
             continue
-        if not scheduler.places(variant_of.get(pod, pod)):
+        if not scheduler.places(variant):
             refused.add(kind)
         else:
-            placed += kind < 0
+            placed += pod in variant_of
     return placed
 
 

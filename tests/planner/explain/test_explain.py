@@ -162,7 +162,7 @@ def test_the_pods_of_a_daemon_set_are_explained_once() -> None:
     A fix of its template says how many of the nodes then have their pod; one on the first node is about that.
     """
     nodes = [node(name, cpu="4") for name in ("a", "b", "c", "d")]
-    used = {"a": "3500m", "b": "3500m", "c": "3750m", "d": "3"}
+    used = {"a": "3500m", "b": "3750m", "c": "3500m", "d": "3"}
     full = [pod(f"web-{name}", on=name, cpu=cpu, owner="ReplicaSet/web") for name, cpu in used.items()]
     found = only(*nodes, *full, scaled("DaemonSet", "log", 0, cpu="1"))
     assert (found.workload, len(found.alike)) == ("DaemonSet/log", 2)
