@@ -4,7 +4,6 @@ import gzip
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +63,8 @@ def halved(cluster: Cluster) -> Document:
 
 
 def restarted(cluster: Cluster) -> Document:
-    """The rollout of every workload as it is, restarted; no manifest has a set that another makes."""
-    own = tuple(item for item in cluster.replica_sets if item.metadata.controller is None)
-    return rollout(cluster, replace(cluster, replica_sets=own), replays=3, restart=True, fixes=False)
+    """The rollout of every workload as it is, each of its pods made anew."""
+    return rollout(cluster, cluster, replays=3, restart=True, fixes=False)
 
 
 ASKED = {**SEARCHES, "scale-down": halved, "rollout": restarted}
