@@ -10,7 +10,7 @@ from models.admission.pods import merge_label_keys
 from models.objects.base import ClusterObject, KubeObject, NamespacedObject
 from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod
-from models.objects.workload import Workload
+from models.objects.workload import ReplicaSet, Workload
 from models.snapshot import KUBE_SYSTEM, Snapshot
 
 _S = TypeVar("_S", bound=Snapshot)
@@ -107,6 +107,17 @@ def _kept(item: Workload, earlier: Workload) -> dict[str, Any]:
     """What stays as it is, as others than kubectl set it, and the later object does not name it."""
     unsaid = {"replicas", "paused"} & earlier.spec.model_fields_set - item.spec.model_fields_set
     return {name: getattr(earlier.spec, name) for name in unsaid}
+
+
+def made_by_deployments(running: Snapshot, manifests: Snapshot) -> list[ReplicaSet]:
+    """The ReplicaSets of manifests that a Deployment owns, as in a dump: it sets them as it wants them."""
+    known = {item.key for item in (*running.deployments, *manifests.deployments)}
+    owned = ((item, item.metadata.controller) for item in manifests.replica_sets)
+    return [
+        item
+        for item, owner in owned
+        if owner is not None and owner.kind == "Deployment" and f"{item.namespace}/{owner.name}" in known
+    ]
 
 
 def kept_numbers(running: Snapshot, manifests: Snapshot) -> Iterator[str]:

@@ -200,7 +200,7 @@ class NeighbourhoodSearch:
         wanted = there + left
         batch = Batch(pending.problem, wanted, pending.room_on(nodes, wanted))
         profiles = [(filters, own & wanted.keys()) for filters, own in pending.profiles()]
-        model = BatchModel(batch, profiles, brief=True)
+        model = BatchModel(batch, profiles)
         work = self._effort.once_work
         model.at_least(pending.by_priority(there))
         touched = [rule for rule in self._rules if wanted.keys() & rule.tally.members.keys()]

@@ -87,11 +87,8 @@ class BatchModel:
         running: Iterable[Carried] | None = None,
         fullness: float = 1.0,
         one_by_one: bool = False,
-        brief: bool = False,
     ) -> None:
-        """With `brief` a model that takes a moment."""
         self.batch = batch
-        self._brief = brief
         profiles = list(profiles)
         asked = _asked(profiles)
         self._phases: list[Counts] = []
@@ -207,7 +204,7 @@ class BatchModel:
     def _solved(self, meter: Meter, goal: Goal) -> Solved:
         looking_for(_SOUGHT.get(goal.name.partition("/")[0], _SOFTER))
         allowed = meter if goal.open else meter.step(goal.work)
-        return solved(self.counts.cp, allowed, goal.work, brief=self._brief)
+        return solved(self.counts.cp, allowed, goal.work)
 
     def _read(self, reached: Reached, before: FoundCounts | None) -> FoundCounts:
         return FoundCounts(

@@ -24,23 +24,17 @@ class Solved:
         self.best = status == cp_model.OPTIMAL
 
 
-def solved(
-    cp: cp_model.CpModel, meter: Meter, work: float, *, linear: bool = False, brief: bool = False
-) -> Solved:
+def solved(cp: cp_model.CpModel, meter: Meter, work: float, *, linear: bool = False) -> Solved:
     """The best that so much work finds; what it came to is on the meter.
 
     `linear` is for models of counting and room: with all of it in the relaxation the bound is nearly
-    tight at once.  `brief` is for models that take a moment: most of it would be presolve.
+    tight at once.
     """
     meter.spend(effort.PRICE_OF_MODEL * (len(cp.proto.variables) + len(cp.proto.constraints)))
     allowed = min(work, meter.left())
     solver = _solver(meter.seconds(), allowed)
     if linear:
         solver.parameters.linearization_level = 2
-        solver.parameters.symmetry_level = 0
-    if brief:
-        solver.parameters.max_presolve_iterations = 1
-        solver.parameters.cp_model_probing_level = 0
         solver.parameters.symmetry_level = 0
     status = meter.watch(solver.stop_search, lambda: _status(solver, cp))
     spent = solver.response_proto.deterministic_time

@@ -115,13 +115,18 @@ class Trials:
         )
 
     def together(self, candidate: Candidate, pods: Sequence[int]) -> int:
-        """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
+        """How many of some pods alike get a node when all of them have the changes, in the queue's order.
+
+        Those of a DaemonSet are led to different nodes.
+        """
         problem, left = self._static.problem, self._static.left
+        of_one_template = len(problem.by_template(pods)) == 1
         alike = [problem.pods[pod] for pod in pods]
         more = [pod.model_copy(update={"spec": self._made_with(pod.spec, candidate)}) for pod in alike]
         nodes = changed_nodes(problem.nodes.nodes, candidate)
         further = [*more, *self._coming(candidate)]
-        scheduler = TrialState(self._static, nodes, further, alike=len(more)).scheduler
+        same = len(more) if of_one_template else 1
+        scheduler = TrialState(self._static, nodes, further, alike=same).scheduler
         variant_of = {pod: number for number, pod in enumerate(pods, start=len(problem.pods))}
         scheduler.restore_nominations(variant_of.get(pod, pod) for pod in self._static.promised)
         gone = _gone(candidate)
@@ -131,8 +136,8 @@ class Trials:
         sooner = self._sooner(filter(self._static.losses.comes_back, gone))
         queue = self._by_priority([pod] for pod in (*waiting, *sooner))
         # At rest no pod has a place: by other specs alone none has one before a pod has its node.
-        others = () if gone or _of_cluster(candidate) else (pod for pod in left if pod not in variant_of)
-        refused = {int(problem.template_of[pod]): problem.pods[pod] for pod in others}
+        others = () if gone or _of_cluster(candidate) else (pod for pod in waiting if pod not in variant_of)
+        refused = {int(scheduler.problem.template_of[pod]): problem.pods[pod] for pod in others}
         return _count_placed(scheduler, chain.from_iterable(queue), variant_of, refused)
 
     def _sooner(self, replacements: Iterable[int]) -> Sequence[int]:
@@ -234,16 +239,16 @@ def _count_placed(
     pods, waiting, placed = scheduler.problem.pods, {**refused}, 0
     counted: dict[tuple[int, int], bool] = {}
     for pod in queue:
-        kind = -1 if pod in variant_of else int(scheduler.problem.template_of[pod])
+        variant = variant_of.get(pod, pod)
+        kind = int(scheduler.problem.template_of[variant])
         if kind in waiting:
             continue
-        tried = pods[variant_of.get(pod, pod)]
-        if not scheduler.places(variant_of.get(pod, pod)):
-            waiting[kind] = tried
+        if not scheduler.places(variant):
+            waiting[kind] = pods[variant]
         else:
-            placed += kind < 0
+            placed += pod in variant_of
             for other in (other for other in waiting if (other, kind) not in counted):
-                counted[other, kind] = _counts(waiting[other], tried)
+                counted[other, kind] = _counts(waiting[other], pods[variant])
             waiting = {other: one for other, one in waiting.items() if not counted[other, kind]}
     return placed
 

@@ -19,12 +19,10 @@ RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
 SEQUENCES_OF_MOVES = 8
 #: So many pods of a domain are tried before it is given up: those after them are seldom different.
 PODS_OF_A_DOMAIN = 8
-#: So many gaps are tried for a pod, so many nodes that ejections can open, and so many ejections from each.
-CHAIN_GAPS, CHAIN_OPENED, CHAIN_TOGETHER = 4, 3, 48
+#: So many gaps are tried for a pod, and so many nodes that ejections can open.
+CHAIN_GAPS, CHAIN_OPENED = 4, 3
 #: How many pods of a domain are tried with chains: each asks for every node.
 CHAIN_PODS = 2
-#: Gaps that differ by less than this part of a pod are equally tight.
-CHAIN_TIGHT = 4
 #: An exchange of replicas is quick or no good; so many of each workload are tried for one gap.
 EXCHANGE_WORK, EXCHANGE_PODS = 3.0, 4
 

@@ -152,7 +152,11 @@ class ScarceRoom:
         self._resolve_landed()
         self._swap(left)
         ready = [*self._candidates.ready(left)]
-        return self._wave_of(ready, self._order.groups(ready, left), left)
+        groups = self._order.groups(ready, left)
+        found = self._wave_of(ready, groups, left)
+        if not found and self._candidates.forget_refusals():
+            found = self._wave_of(ready, groups, left)
+        return found
 
     def _wave_of(
         self, ready: Sequence[Move], groups: Sequence[Sequence[Move]], left: list[Move]

@@ -1,7 +1,7 @@
 """`capacity --autoscalers`: who stays pending when all are at their maximum, and who even alone."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +11,13 @@ from planner.documents.capacity import AutoscalerCapacity
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, revision, scaled, term
 from tests.draws import nothing_drawn
+
+
+@pytest.fixture(autouse=True)
+def _one_way_of_ties() -> Iterator[None]:
+    """No test here looks at draws of other ties."""
+    with nothing_drawn():
+        yield
 
 
 def web(replicas: int, **words: Any) -> Object:
@@ -82,7 +89,6 @@ class Drawn:
         return pending(room, together, self.ranks)[name], pending(room, alone, self.ranks)[name]
 
 
-@nothing_drawn()
 def test_of_pods_of_one_size_those_of_the_highest_priorities_have_the_room() -> None:
     """So many pods stay pending, together and alone, as arithmetic says."""
     for seed in seeds.seeds(20):
@@ -91,7 +97,6 @@ def test_of_pods_of_one_size_those_of_the_highest_priorities_have_the_room() -> 
         assert told == {name: case.pending(name) for name in case.names}, seed
 
 
-@nothing_drawn()
 def test_of_any_zone_that_is_lost_the_worst_counts() -> None:
     """For each autoscaler by itself: the zone that is named leaves so many of its pods pending."""
     for seed in seeds.seeds(4):

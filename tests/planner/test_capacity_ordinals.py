@@ -16,6 +16,7 @@ from tests.planner.capacity_clusters import left_over, ordinals_taken
 
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("gone", [True, False])
+@nothing_drawn()
 def test_replicas_whose_name_is_taken_are_counted(gone: bool, parallel: bool) -> None:
     """What went wrong: pods that were placed were counted, and st-2 is none while its old pod ends."""
     base = scaled("StatefulSet", "st", 0)

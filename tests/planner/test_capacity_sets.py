@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +18,13 @@ from tests import builders, seeds
 from tests.builders import priority_class
 from tests.cli.manifests import deployment, node, pod
 from tests.draws import nothing_drawn
+
+
+@pytest.fixture(autouse=True)
+def _one_way_of_ties() -> Iterator[None]:
+    """No test here looks at draws of other ties."""
+    with nothing_drawn():
+        yield
 
 
 def limit_range(namespace: str, cpu: str) -> dict[str, Any]:
@@ -62,7 +70,6 @@ def together(objects: list[dict[str, Any]], parts: list[dict[str, Any]], copies:
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(1))
-@nothing_drawn()
 def test_so_many_copies_fit_and_of_one_more_a_pod_does_not(seed: int | None) -> None:
     """Each copy is a namespace of the same workloads, as a preview environment is."""
     draw = random.Random(seeds.fresh() if seed is None else seed)

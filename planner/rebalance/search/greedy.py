@@ -1,8 +1,7 @@
 """One move after the other: as the scheduler would, or such that nothing but the eviction is needed.
 
-`Greedy` evicts where domains have too many pods, those of the fullest domain first.  Where the scheduler's
-own choice brings the constraint a move nearer to its goal, that choice is taken; else the node that brings it
-nearest.  With room this reaches the counting bound.
+`Greedy` evicts where domains have too many pods, those of the fullest domain first, where the scheduler's own
+choice brings the constraint a move nearer to its goal.  With room this reaches the counting bound.
 
 `UnpinnedMoves`: a hard spread constraint itself forces a replacement into the domain that lacks one, if the
 right replica goes at the right time.  So pods go for which the filters leave no other choice; else pods for
@@ -21,7 +20,7 @@ import numpy as np
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move
 from planner.problem.node_groups import numbered
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Ints, Mask
 from planner.proof import move_effort as effort
 from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLimits, Found, OffNode, distance
 
@@ -88,29 +87,16 @@ class Greedy:
         return int(self._movable.weights[pod]), -counted[True], -counted[False]
 
     def _try(self, pod: int) -> Move | None:
-        """The best move of a pod, if any brings its constraints nearer to their goal."""
+        """A pod's move to the scheduler's own choice, if that brings its constraints nearer to their goal."""
         source, lifted = int(self._state.node_of[pod]), OffNode(self._trial, pod)
         if lifted.is_harmless:
-            for target in self._targets(self._trial.template(pod), source):
-                move = lifted.lands(target, nearer=True)
-                if move is not None:
-                    return move
+            feasible, totals = self._trial.choice(self._trial.template(pod))
+            target = feasible.best(totals) if feasible.count else source
+            move = None if target == source else lifted.lands(target, nearer=True)
+            if move is not None:
+                return move
         lifted.back()
         return None
-
-    def _targets(self, template: int, source: int) -> Iterator[int]:
-        """The scheduler's own choice first, then the best node of every set of domains."""
-        feasible, totals = self._trial.choice(template)
-        if not feasible.count:
-            return
-        best = feasible.best(totals)
-        if best != source:
-            yield best
-        mask = feasible.mask.copy()
-        mask[source] = False
-        for node in _best_of_each(self._trial.domains(template), mask, totals):
-            if node != best:
-                yield node
 
 
 def in_turns(
@@ -132,13 +118,6 @@ def surplus_domains(constraint: TrackedConstraint) -> Iterator[int]:
     surplus = constraint.surplus()
     order = np.argsort(-surplus, kind="stable")
     yield from order[: np.count_nonzero(surplus)].tolist()
-
-
-def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
-    nodes = np.flatnonzero(mask)
-    order = nodes[np.lexsort((nodes, -totals[nodes]))]
-    _, first = np.unique(groups[order], return_index=True)
-    yield from order[np.sort(first)].tolist()
 
 
 class _Rank(NamedTuple):

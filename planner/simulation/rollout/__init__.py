@@ -17,7 +17,7 @@ from planner.proof.effort import STANDARD, Effort
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.draw import Ended, play
 from planner.simulation.rollout.fixes import fixes_of
-from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned
+from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned, without_made
 from planner.simulation.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.simulation.rollout.restart import all_restarted, unchanged
 from planner.simulation.rollout.scaling_path import NO_RUN, trajectory
@@ -48,6 +48,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     `restart` every template is taken for changed; `prune` chooses workloads that go when no manifest has
     them. A stop ends the draws, and the one that is under way; without any there is NoAnswer.
     """
+    manifests, made = without_made(cluster, manifests)
     manifests = all_restarted(manifests) if restart else manifests
     gone = [] if prune is None else pruned(cluster, manifests, prune)
     prepared = prepare(cluster, manifests, gone, effort)
@@ -75,6 +76,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
             dict.fromkeys(
                 (
                     *prepared.notes,
+                    *made,
                     *unchanged(cluster, manifests),
                     *before.notes(ends),
                     *_missing(draws, replays),

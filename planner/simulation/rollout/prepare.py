@@ -12,6 +12,7 @@ from models.controllers.apply import (
     applied,
     built_in,
     kept_numbers,
+    made_by_deployments,
     not_anywhere,
     second_ones,
     workloads_in,
@@ -110,6 +111,19 @@ def prepare(
     )
     problem = plain.with_leaving(moving)
     return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now, effort)
+
+
+def without_made(cluster: Cluster, manifests: Snapshot) -> tuple[Snapshot, Sequence[str]]:
+    """The manifests without the ReplicaSets that Deployments make, and a note where there are some."""
+    made = {item.key for item in made_by_deployments(cluster, manifests)}
+    if not made:
+        return manifests, ()
+    own = tuple(item for item in manifests.replica_sets if item.key not in made)
+    if len(made) == 1:
+        note = f"ReplicaSet {min(made)} is left to its Deployment: its manifest is not applied"
+    else:
+        note = f"{len(made)} ReplicaSets are left to their Deployments: their manifests are not applied"
+    return replace(manifests, replica_sets=own), (note,)
 
 
 def _nowhere(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:

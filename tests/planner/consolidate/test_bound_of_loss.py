@@ -12,12 +12,11 @@ import pytest
 from models import Cluster
 from planner.consolidate.bound import reserve_bound
 from planner.consolidate.catalogue import Catalogue
-from planner.consolidate.emptying import in_the_end
 from planner.consolidate.layout import PlanLimits
 from planner.consolidate.loss import DomainLosses, PodsWithoutNode
 from planner.consolidate.loss_room import room_for_losses
 from planner.consolidate.prices import INSTANCE_TYPE
-from planner.consolidate.setting import ConsolidationQuestion, Setting, named
+from planner.consolidate.setting import ConsolidationQuestion, Setting, in_the_end, named
 from tests import seeds
 from tests.builders import (
     HOST,

@@ -11,10 +11,9 @@ import pytest
 
 from models import Cluster, InputError
 from planner import consolidate, survive
-from planner.consolidate.emptying import in_the_end
 from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses
 from planner.consolidate.loss_room import room_for_losses
-from planner.consolidate.setting import ConsolidationQuestion, Setting
+from planner.consolidate.setting import ConsolidationQuestion, Setting, in_the_end
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.survival import Survival
 from planner.proof.effort import STANDARD

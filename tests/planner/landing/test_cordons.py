@@ -209,9 +209,9 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
         held_apart(plan, given)
         assert wrong_in(given, plan, orders=seeds.tries(6)) == [], seed
         assert plan.after.hard_excess <= plan.before.hard_excess
-        number += len(cordoned(plan))
-        without = rebalance(given, time_limit=5)
-        assert cordoned(without) == []
+        if cordoned(plan):
+            number += 1
+            assert cordoned(rebalance(given, time_limit=5)) == []
         seed += 1
     assert number
 

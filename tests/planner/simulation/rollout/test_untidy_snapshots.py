@@ -31,6 +31,19 @@ def changed(
     return objects
 
 
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_dump_has_the_replica_sets_of_its_deployments(restart: bool) -> None:
+    """What went wrong: with --restart a Deployment and its ReplicaSet each undid what the other did."""
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    dump = [item for item in objects if item["kind"] in {"Deployment", "ReplicaSet"}]
+    new = Cluster.from_objects(objects)
+    found = rollout(new, manifests(*dump), replays=4, restart=restart)
+    assert found.completes
+    assert [item.workload for item in found.workloads] == ["Deployment/web"]
+    assert "ReplicaSet shop/web-old is left to its Deployment: its manifest is not applied" in found.notes
+    assert rollout(new, manifests(dump[0]), replays=4, restart=restart).workloads == found.workloads
+
+
 def of_kind(replicas: int, kind: str) -> Object:
     """A workload `web` of such a kind, without constraints."""
     item = web(replicas, kind=kind, constraints=[])
