@@ -147,8 +147,8 @@ class MoveOrder:
     def _instead(self) -> bool:
         """Move another pod of the template to a wanted node; the place that it leaves is wanted instead.
 
-        That helps where the pod that was to go cannot be spared yet: without it 10 clusters next to full or
-        lopsided take 4 moves more, and 4 stages are not proved.
+        That helps where the pod that was to go cannot be spared yet: without it one of nine clusters next to
+        full or lopsided takes two moves more and loses two proofs.
         """
         for template in dict.fromkeys(template for template, _ in self._leaving):
             for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
