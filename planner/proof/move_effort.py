@@ -42,8 +42,6 @@ COUPLED_IN_A_WAVE = 3
 WAVE_PLANS = 3
 #: How often again with those moves first that could only be pinned: each time fewer are.
 FAILED_FIRST = 4
-#: Unless this share of all moves more cannot be scheduled safely then.
-MORE_UNSCHEDULED = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: unmet soft goals, are left; beyond, planning takes seconds: again only for moves that are left over.
 PLANNED_ONCE = 30_000
