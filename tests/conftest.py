@@ -7,10 +7,12 @@ import signal
 import pytest
 from hypothesis import settings
 
+from models import collector
 from tests.seeds import EFFORT
 
-# How long a random case takes says nothing on a machine with other work.
-settings.register_profile("planner", deadline=None)
+# How long a random case takes says nothing on a machine with other work.  Where CI is set, hypothesis would
+# draw the same examples on every run.
+settings.register_profile("planner", deadline=None, derandomize=False, print_blob=True)
 settings.load_profile("planner")
 
 # A planner that imports the solver in the middle of a search pays seconds of its limit on a busy machine.
@@ -21,8 +23,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Clusters, plans and some thousand tests stay until the end, and reading a cluster thaws whatever was frozen:
-# as often as usual, looking through all of it takes a seventh of the time.
-gc.set_threshold(10_000, 20, 20)
+# as often as usual, looking through all of it takes a seventh of the time.  In a quick run it is never done,
+# each time would take two seconds: half of the tests leave 1.4 GiB at most.
+gc.set_threshold(10_000, 20, 20 if EFFORT > 1 else 100_000)
+if EFFORT == 1:
+    collector._BLOCKS = 1 << 40
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

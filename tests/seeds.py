@@ -7,6 +7,7 @@ import os
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from functools import cache
 from typing import Any, TypeVar
 
 import pytest
@@ -16,7 +17,12 @@ EFFORT = int(os.environ.get("EFFORT") or 1)
 
 
 def fresh() -> int:
-    """A seed that no run has seen, printed so that a failure can be repeated."""
+    """A seed that no run has seen, one for a whole test, printed so that a failure can be repeated."""
+    return _seed_of(os.environ.get("PYTEST_CURRENT_TEST", ""))
+
+
+@cache
+def _seed_of(_test: str) -> int:
     text = os.environ.get("SEED")
     seed = int(text) if text else random.SystemRandom().randrange(1 << 32)
     print(f"SEED={seed}")

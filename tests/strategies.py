@@ -4,6 +4,7 @@ Pods come as copies of a few kinds, as in a cluster: the engines treat alike pod
 goes wrong with that shows only when several of a kind are mixed with others.
 """
 
+from functools import cache, lru_cache
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -36,7 +37,6 @@ from tests.seeds import tries
 #: Fresh examples on every run.
 relaxed = settings(
     max_examples=tries(13),
-    print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -95,6 +95,14 @@ SIMPLE_RULES: dict[str, tuple[Object, ...]] = {
 
 def one_of(*values: Any) -> st.SearchStrategy[Any]:
     """One of these values, simplest first."""
+    if all(value is None or isinstance(value, str | int) for value in values):
+        return _one_of(*values)
+    return st.sampled_from(values)
+
+
+@lru_cache(maxsize=None, typed=True)
+def _one_of(*values: Any) -> st.SearchStrategy[Any]:
+    """The same for the same values: to make it takes longer than to draw from it."""
     return st.sampled_from(values)
 
 
@@ -121,6 +129,7 @@ def nodes(draw: st.DrawFn, most: int = 6) -> list[Object]:
     return found
 
 
+@cache
 @st.composite
 def spreads(draw: st.DrawFn) -> list[Object]:
     """Up to two constraints, hard and soft, with all that the API has to offer."""
@@ -140,6 +149,7 @@ def spreads(draw: st.DrawFn) -> list[Object]:
     return found
 
 
+@cache
 @st.composite
 def terms(draw: st.DrawFn) -> Object:
     """An affinity term over one namespace, named ones, or those that a selector picks."""
@@ -154,6 +164,7 @@ def terms(draw: st.DrawFn) -> Object:
     return term(draw(one_of(*KEYS)), **more)
 
 
+@cache
 @st.composite
 def kinds(draw: st.DrawFn) -> Object:
     """What a few pods have in common: the words for the builder `pod`."""
@@ -175,6 +186,7 @@ def kinds(draw: st.DrawFn) -> Object:
     return words
 
 
+@cache
 def _preference(word: str) -> st.SearchStrategy[Object]:
     """What one word may add to a kind."""
     if word in ("near", "apart"):

@@ -129,7 +129,6 @@ def consolidate(
     from cli.input.prices import read_catalogue, read_prices, share
     from cli.input.source import with_policy
     from cli.output.consolidation_metrics import write_consolidation_metrics
-    from cli.output.report.publish import publish
     from cli.output.views.scripts import consolidation as script
     from planner import consolidate as plan_nodes
     from planner.consolidate.setting import with_added
@@ -155,7 +154,10 @@ def consolidate(
         )
     if metrics is not None:
         write_consolidation_metrics(metrics, plan, time.time())
-    publish(report, "consolidate", plan, with_added(cluster, plan.added, machines or (), price_label))
+    if report is not None:
+        from cli.output.report.publish import publish
+
+        publish(report, "consolidate", plan, with_added(cluster, plan.added, machines or (), price_label))
     answer = Answer(output=output, verbose=verbose)
     lines = partial(script.lines, delete_nodes=delete_nodes)
     answer.give("consolidate", plan, cluster, findings=False, script=lines)

@@ -22,7 +22,6 @@ from cli.output.interrupt import stop_event
 from cli.output.outcome import Exit
 from cli.output.progress import search
 from cli.output.render import Page, show, show_lines, write_junit
-from cli.output.report.publish import publish
 from models import Cluster
 from planner.documents.plan import Document
 from planner.proof.clock import Progress
@@ -76,7 +75,10 @@ class Answer:
         places: Places | None = None,
     ) -> None:
         """Write and print a document; with findings the command ends with exit code 1."""
-        publish(self.report, command, document, cluster)
+        if self.report is not None:
+            from cli.output.report.publish import publish
+
+            publish(self.report, command, document, cluster)
         write_junit(document, self.junit)
         if script is not None and self.output == options.ScriptOutput.SCRIPT:
             show_lines(document, script(document, cluster, again(cluster)))

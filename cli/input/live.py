@@ -92,7 +92,7 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     forbidden = list(_forbidden(_told(answer))) if answer.returncode else []
     kinds = [kind for name in (*asked, *absent) if (kind := _short(name)) not in forbidden]
     left_out = dict.fromkeys(_ADMISSION if _OF_ADMISSION.match(kind) else kind for kind in forbidden)
-    remarks = [f"{kind} are left out: this user may not list them" for kind in left_out]
+    remarks = [f"{', '.join(left_out)} are left out: this user may not list them"] if left_out else []
     origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds, "remarks": remarks}
     return _with_first(answer.stdout, origin), remarks
 

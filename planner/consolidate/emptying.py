@@ -22,10 +22,11 @@ from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMoves, SafeMove
 from planner.consolidate.layout import Layout, Reserve, moves_to
-from planner.consolidate.loss import DomainLosses
+from planner.consolidate.loss import UNSURVIVED, DomainLosses
 from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.removable import StayingNode
-from planner.consolidate.setting import Setting
+from planner.consolidate.setting import Setting, in_the_end
+from planner.consolidate.surviving import SurvivingNodes
 from planner.consolidate.wave_order import EmptyingOrder, asking_about_each_other
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import RESTRICTED, Landing, PinPolicy
@@ -37,7 +38,7 @@ from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 from planner.state.state import State
 from planner.waves.replay import first_failure
-from planner.whatif.nodes import cordon, without_nodes
+from planner.whatif.nodes import cordon
 
 UNSAFE = "no safe wave empties it"
 WORSE = "a constraint would be worse without it"
@@ -108,6 +109,10 @@ class Emptying:
         return self.setting.problem
 
     @cached_property
+    def _survival(self) -> SurvivingNodes | None:
+        return None if self.losses is None else SurvivingNodes(self.setting, self.losses, self.meter)
+
+    @cached_property
     def _hard(self) -> Counter[Hashable]:
         return _excess_of_each(self.setting.trial.ledger)
 
@@ -120,10 +125,11 @@ class Emptying:
 
         Pods of kept nodes move, too.
         """
-        best, removed = self._without_moves(layout), layout.removed.copy()
+        best, removed = self._without_moves(layout), self._surviving(layout)
         cost = self.setting.removable.cost
         planned = moves_to(self._problem, self.setting.movable, self.setting.before, layout)
-        reasons, too_many = dict[int, StayingNode](), int(removed.sum())
+        given_back = np.flatnonzero(layout.removed & ~removed).tolist()
+        reasons, too_many = dict.fromkeys(given_back, StayingNode(UNSURVIVED)), int(removed.sum())
         for number in range(1, effort.OPEN_ROUNDS + 1):
             stays = layout.removed & ~removed
             found = self._planned([move for move in planned if not stays[move.source]], removed)
@@ -150,6 +156,10 @@ class Emptying:
         return replace(
             best, given_back={node: reasons.get(node, StayingNode(last[node])) for node in given_back}
         )
+
+    def _surviving(self, layout: Layout) -> Mask:
+        """The nodes of a layout that may go as far as losses are concerned."""
+        return layout.removed.copy() if self._survival is None else self._survival.removed(layout)
 
     def _without_moves(self, layout: Layout) -> Emptied:
         """The nodes of a layout that are empty from the beginning."""
@@ -236,6 +246,10 @@ class Emptying:
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
         gone = np.flatnonzero(found.removed).tolist()
         if worse and not stuck:
+            if worse == UNSURVIVED and self._survival is not None:
+                more = self._survival.given_back(found.end(self._problem.cluster), found.removed)
+                if more:
+                    return dict.fromkeys(more, StayingNode(worse))
             return {node: StayingNode(worse) for node in self._fullest(gone, len(gone) // 2)}
         return {node: StayingNode(UNSAFE) for node in self._fullest(stuck, len(stuck) // 2)}
 
@@ -298,10 +312,3 @@ def _excess_of_each(ledger: ConstraintCounts) -> Counter[Hashable]:
         workload = one.asked.namespace, one.asked.workload
         found[workload, terms, policies, one.rule.counted.selection] += one.excess()
     return found
-
-
-def in_the_end(cluster: Cluster, places: Mapping[str, str], gone: frozenset[str]) -> Cluster:
-    """The cluster with pods, by their keys, on other nodes, and without nodes and what still ran there."""
-    pods = (pod.on(places[pod.key]) if pod.key in places else pod for pod in cluster.pods)
-    left = tuple(pod for pod in pods if pod.node_name not in gone)
-    return without_nodes(replace(cluster, pods=left), gone)

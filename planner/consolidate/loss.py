@@ -89,9 +89,32 @@ class DomainLosses:
         for domain in before.domains:
             if is_over():
                 return UNTRIED
-            if _loss(before, before.without(domain)).is_worse(self.of_domain.get(domain, _NONE)):
+            if self._more(before, domain) is not None:
                 return UNSURVIVED
         return ""
+
+    def lacking(self, cluster: Cluster, is_over: Callable[[], bool]) -> Mapping[str, Mapping[str, int]]:
+        """By domain whose loss leaves more pods over than now what these request more, as far as time goes.
+
+        By "" nothing, where preemption evicts more pods before any domain is lost.
+        """
+        before = BeforeLoss(cluster, self.key)
+        found = dict[str, Mapping[str, int]]()
+        if before.evicted > self.evicted:
+            found[""] = {}
+        for domain in before.domains:
+            more = None if is_over() else self._more(before, domain)
+            if more is not None:
+                found[domain] = more
+        return found
+
+    def _more(self, before: BeforeLoss, domain: str) -> Mapping[str, int] | None:
+        """What pods without a node request more than now once a domain is lost; None if no more are."""
+        now, then = self.of_domain.get(domain, _NONE), _loss(before, before.without(domain))
+        if not then.is_worse(now):
+            return None
+        known = dict(now.requests)
+        return {name: amount - known.get(name, 0) for name, amount in then.requests}
 
     def failing_draws(self, cluster: Cluster, effort: DrawEffort, meter: Meter) -> Mapping[str, int] | None:
         """By domain that this cluster has in how many draws of ties more pods than now find no node.

@@ -19,8 +19,7 @@ from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
-from planner.consolidate.emptying import in_the_end
-from planner.consolidate.layout import Layout, PlanLimits, moves_to
+from planner.consolidate.layout import Layout, PlanLimits
 from planner.consolidate.loss import UNSURVIVED, DomainLosses
 from planner.consolidate.loss_room import may_need_less
 from planner.consolidate.prices import INSTANCE_TYPE
@@ -190,8 +189,6 @@ class _Consolidation:
             share = meter.part(meter.left() / 2)
             carrying = self._carrying(to_spare=to_spare, shared=shared)
             _, found, is_lost = self._cheapest(carrying, max_moves, share)
-            # Where each domain has its share more nodes may be kept than it takes.
-            is_lost = is_lost or shared
             best = min(best, found, key=lambda one: one.key)
         return layout, best
 
@@ -200,9 +197,7 @@ class _Consolidation:
         if self._losses is not None:
             if may_need_less(self._losses, self._alone.problem):
                 yield 0, False
-            if len(self._losses.of_domain) <= effort.SURVIVAL_SHARED:
-                yield effort.SURVIVAL_TO_SPARE[0], True
-            yield from ((thousandths, False) for thousandths in effort.SURVIVAL_TO_SPARE)
+            yield effort.SURVIVAL_TO_SPARE, len(self._losses.of_domain) <= effort.SURVIVAL_SHARED
 
     def _cheapest(
         self, carrying: CarryingOut, max_moves: int | None, meter: Meter
@@ -298,11 +293,7 @@ class _Consolidation:
 
     def _is_lost(self, layout: Layout, losses: DomainLosses) -> bool:
         """Whether a layout, which has room in sum, leaves more pods than now over when a domain is lost."""
-        setting, problem = self._setting, self._setting.problem
-        names, moves = problem.nodes.names, moves_to(problem, setting.movable, setting.before, layout)
-        places = {problem.pods[move.pod].key: names[move.target] for move in moves}
-        gone = frozenset(problem.nodes.names_of(layout.removed))
-        end = in_the_end(problem.cluster, places, gone)
+        end = self._setting.end(layout, layout.removed)
         return bool(losses.why_worse(end, self._wave_meter.over))
 
     def _why_unmodelled(self) -> str:

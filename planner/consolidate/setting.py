@@ -29,6 +29,7 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
 from planner.whatif.eviction import without_pods
+from planner.whatif.nodes import without_nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,14 @@ class Setting:
         machines = {name: machine for name, machine in self.machines.items() if name in names}
         return self if len(machines) == len(self.machines) else Setting.of(self.question, machines)
 
+    def end(self, layout: Layout, removed: Mask) -> Cluster:
+        """The cluster when some of a layout's nodes are deleted, and pods of the others stay on them."""
+        problem = self.problem
+        names, stays = problem.nodes.names, layout.removed & ~removed
+        moves = moves_to(problem, self.movable, self.before, layout)
+        places = {problem.pods[move.pod].key: names[move.target] for move in moves if not stays[move.source]}
+        return in_the_end(problem.cluster, places, frozenset(problem.nodes.names_of(removed)))
+
     def translated(self, layout: Layout, to: Setting) -> Layout:
         """A layout of this setting in another one that has all machines that the layout uses."""
         if to is self:
@@ -165,3 +174,10 @@ def with_machines(cluster: Cluster, machines: Mapping[str, MachineType]) -> Clus
             else:
                 pods.append(pod)
         return replace(grown, pods=tuple(pods))
+
+
+def in_the_end(cluster: Cluster, places: Mapping[str, str], gone: frozenset[str]) -> Cluster:
+    """The cluster with pods, by their keys, on other nodes, and without nodes and what still ran there."""
+    pods = (pod.on(places[pod.key]) if pod.key in places else pod for pod in cluster.pods)
+    left = tuple(pod for pod in pods if pod.node_name not in gone)
+    return without_nodes(replace(cluster, pods=left), gone)

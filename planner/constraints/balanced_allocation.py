@@ -20,7 +20,7 @@ from planner.problem.nodes import Feasible, Ints, Where
 from planner.problem.problem import Problem
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from planner.problem.templates import Template
-from planner.state.formulas import at, divisors, no_more_than, of_node, positive
+from planner.state.formulas import at, divisors, everywhere, no_more_than, of_node, positive
 from planner.state.load_arrays import Formula, LoadArray
 from planner.state.state import State
 
@@ -45,7 +45,7 @@ class NodeResourcesBalancedAllocation(Score):
         known = problem.resource_index
         self._rows = [known[resource.name] for resource in resources if resource.name in known]
         self._divisors = divisors(problem.allocatable)
-        self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._everywhere = everywhere(problem.allocatable)
         self._scores: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
         #: The balance before a pod comes, by the resources that count for it.
         self._before: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)

@@ -27,7 +27,16 @@ from planner.problem.problem import Problem
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words
 from planner.problem.sequences import length_of_start, rank_among_equals
 from planner.problem.templates import Template
-from planner.state.formulas import any_of, at, at_least_0, divisors, no_more_than, positive, quotient
+from planner.state.formulas import (
+    any_of,
+    at,
+    at_least_0,
+    divisors,
+    everywhere,
+    no_more_than,
+    positive,
+    quotient,
+)
 from planner.state.load_arrays import LoadArray
 from planner.state.state import State
 
@@ -64,7 +73,7 @@ class NodeResourcesFit(Filter, Score):
         rows = problem.resource_index
         self._scored = [(rows[r.name], r.weight) for r in self._strategy.resources if r.name in rows]
         self._divisors = divisors(problem.allocatable)
-        self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._everywhere = everywhere(problem.allocatable)
         self._patterns: dict[tuple[tuple[bool, ...], bool], int] = {}
         self._checked: dict[int, tuple[int, ...]] = {}
         self._rejects: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)

@@ -69,24 +69,31 @@ class BeforeLoss:
 
     def unreachable(self, domain: str) -> AtRest:
         """The same while the nodes are there, and do not answer."""
-        staying = {pod.key for pod in self._without_end(domain)}
-        found = lose_contact(self._failed_without(domain), f"{self._key}={domain}", staying)
+        lost = self._failed_without(domain)
+        ending = {pod.key for pod in self._without_end(lost, domain)}
+        awaited = {pod.key for pod in self._awaited(domain)}
+        found = lose_contact(lost, f"{self._key}={domain}", ending, awaited)
         return AtRest(Problem(found, self.problem), True, self._effort)
 
     def waiting_for_the_end(self, domain: str) -> list[int]:
         """The pods in whose place none is made as long as their nodes do not answer."""
-        pods = (pod for pod in self._without_end(domain) if is_replica(pod))
+        pods = (pod for pod in self._awaited(domain) if is_replica(pod))
         return [self.problem.pod_index[pod.key] for pod in pods]
 
-    def _without_end(self, domain: str) -> Iterator[Pod]:
+    def _awaited(self, domain: str) -> Iterator[Pod]:
         """The pods that stay Terminating there, of controllers that wait for their end."""
+        for pod in self._without_end(self._failed_without(domain), domain):
+            job = self.jobs.job_of(pod)
+            if set_key(pod) is not None or (job is not None and replaces_ended_only(job)):
+                yield pod
+
+    def _without_end(self, cluster: Cluster, domain: str) -> Iterator[Pod]:
+        """The pods that stay Terminating there: they hold what they have of quotas, claims and affinity."""
         names = self.nodes_of(domain)
-        for pod in self._failed_without(domain).pods:
+        for pod in cluster.pods:
             ends = pod.is_finished or pod.spec.termination_grace_period_seconds == 0
-            if pod.node_name in names and not ends:
-                job = self.jobs.job_of(pod)
-                if set_key(pod) is not None or (job is not None and replaces_ended_only(job)):
-                    yield pod
+            if pod.node_name in names and not (ends or is_tied(pod)):
+                yield pod
 
     def failing(self, domain: str) -> Mapping[str, str]:
         """The Jobs that fail by the loss of a domain, and why."""

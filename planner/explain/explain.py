@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
 from models import Cluster
 from models.errors import InputError
@@ -109,11 +109,11 @@ def _check_names(static: AtRest, wanted: set[str] | None) -> None:
 def _explanations(
     static: AtRest, wanted: set[str] | None, owners: Owners, stop_event: threading.Event | None
 ) -> Iterator[Explanation]:
-    """One for each template, for the first pod in the queue asked about; last those that only wait."""
+    """One for each kind of pods, for the first pod in the queue asked about; last those that only wait."""
     problem, states, raised = static.problem, TrialStates(static), RaisedQuotas(static)
     asked = (pod for pod in static.left if wanted is None or problem.pods[pod].key in wanted)
-    groups = problem.by_template(asked)
-    for number, (pod, *alike) in enumerate(groups.values(), start=1):
+    groups = _kinds(static, asked)
+    for number, (pod, *alike) in enumerate(groups, start=1):
         looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
         if pod in problem.refused:
             yield _not_created(static, [pod, *alike], raised, owners)
@@ -123,6 +123,28 @@ def _explanations(
     for pod, node in static.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
             yield _waiting(static, pod, node, owners)
+
+
+def _kinds(static: AtRest, asked: Iterable[int]) -> Sequence[Sequence[int]]:
+    """The pods of each template; those of a DaemonSet together where all but their nodes is the same."""
+    found: dict[Hashable, list[int]] = {}
+    for pod in asked:
+        found.setdefault(_kind(static, pod), []).append(pod)
+    return [*found.values()]
+
+
+def _kind(static: AtRest, number: int) -> Hashable:
+    """Equal for pods that are explained together.
+
+    A DaemonSet's controller leads each pod to its node by an affinity: each has a template of its own.
+    """
+    pod = static.problem.pods[number]
+    owner = pod.metadata.controller
+    if owner is None or owner.kind != "DaemonSet":
+        return int(static.problem.template_of[number])
+    anywhere = pod.spec.model_copy(update={"affinity": None}).model_dump_json()
+    labels = tuple(sorted(pod.metadata.labels.items()))
+    return pod.namespace, owner.name, labels, anywhere, static.messages[number]
 
 
 def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:

@@ -115,13 +115,18 @@ class Trials:
         )
 
     def together(self, candidate: Candidate, pods: Sequence[int]) -> int:
-        """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
+        """How many of some pods alike get a node when all of them have the changes, in the queue's order.
+
+        Those of a DaemonSet are led to different nodes.
+        """
         problem, left = self._static.problem, self._static.left
+        of_one_template = len(problem.by_template(pods)) == 1
         alike = [problem.pods[pod] for pod in pods]
         more = [pod.model_copy(update={"spec": self._made_with(pod.spec, candidate)}) for pod in alike]
         nodes = changed_nodes(problem.nodes.nodes, candidate)
         further = [*more, *self._coming(candidate)]
-        scheduler = TrialState(self._static, nodes, further, alike=len(more)).scheduler
+        same = len(more) if of_one_template else 1
+        scheduler = TrialState(self._static, nodes, further, alike=same).scheduler
         variant_of = {pod: number for number, pod in enumerate(pods, start=len(problem.pods))}
         scheduler.restore_nominations(variant_of.get(pod, pod) for pod in self._static.promised)
         gone = _gone(candidate)
@@ -228,13 +233,14 @@ def _count_placed(scheduler: Scheduler, queue: Iterable[int], variant_of: Mappin
     refused: set[int] = set()
     placed = 0
     for pod in queue:
-        kind = -1 if pod in variant_of else int(scheduler.problem.template_of[pod])
+        variant = variant_of.get(pod, pod)
+        kind = int(scheduler.problem.template_of[variant])
         if kind in refused:
             continue
-        if not scheduler.places(variant_of.get(pod, pod)):
+        if not scheduler.places(variant):
             refused.add(kind)
         else:
-            placed += kind < 0
+            placed += pod in variant_of
     return placed
 
 

@@ -67,9 +67,9 @@ class TrackedConstraint:
     def excess(self) -> int:
         """The pods too many, summed over the domains."""
         sums = self.rule.counts.sums()
-        if not sums.size or int(sums.max()) <= self.rule.allowed():
+        if not sums.size or int(sums.max()) <= (allowed := self.rule.allowed()):
             return 0
-        return int(self.surplus().sum())
+        return int(np.maximum(sums - allowed, 0)[self.held.sums() > 0].sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from models.controllers.jobs import JOB_TRACKING
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.words import counted
-from planner.documents.drain import Reason
 from planner.problem.nodes import Codes
+
+if TYPE_CHECKING:
+    from planner.documents.drain import Reason
 
 #: Why pods are not moved that would stay Terminating.
 NOT_READY = "on a node that is not ready, where evictions do not end"

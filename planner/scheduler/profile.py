@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from models.admission.validation.scheduler import PLUGINS, meant
@@ -17,6 +17,7 @@ from models.objects.scheduler_config import (
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
     Plugin,
+    Plugins,
     PluginSet,
 )
 from planner.constraints import FILTERS, WEIGHTS, Filter, Score
@@ -82,40 +83,64 @@ def build(config: KubeSchedulerProfile, problem: Problem, state: State, *, reser
 
     Without `reserves` no plugin checks for how many pods a claim is reserved already.
     """
-    made: dict[type[Family], Family] = {}
+    made: dict[type[Family], Any] = {}
+    chosen = _chosen(config.plugins, FILTERS, (*WEIGHTS.items(),))
 
-    def get(kind: type[Family]) -> Family:
+    def get(kind: type[_Kind]) -> _Kind:
         if kind not in made:
             made[kind] = _make(kind, config, problem, state)
-            if isinstance(found := made[kind], DynamicResources):
-                found.reserves = reserves
-        return made[kind]
+            if kind is DynamicResources:
+                made[kind].reserves = reserves
+        found: _Kind = made[kind]
+        return found
 
-    filters = [get(kind) for kind in FILTERS if _is_on(config, config.plugins.filter, kind.name)]
-    # Switched off at filter alone, a plugin goes on to refuse pods outright.
-    before = (config.plugins.pre_filter, config.plugins.filter)
-    pre_filters = [get(kind) for kind in FILTERS if any(_is_on(config, at, kind.name) for at in before)]
-    scores = [
-        (get(kind), _weight(config, kind.name, weight))
-        for kind, weight in WEIGHTS.items()
-        if _is_on(config, config.plugins.score, kind.name)
-    ]
-    preempts = _is_on(config, config.plugins.post_filter, _PREEMPTION)
-    gives_back = _is_on(config, config.plugins.post_filter, DynamicResources.name)
-    claims = made.get(DynamicResources) if gives_back else None
+    filters = tuple([get(kind) for kind in chosen.filters])
+    pre_filters = tuple([get(kind) for kind in chosen.pre_filters])
+    scores = tuple([(get(kind), weight) for kind, weight in chosen.scores])
     return Profile(
-        tuple(found for found in filters if isinstance(found, Filter)),
-        tuple((found, weight) for found, weight in scores if isinstance(found, Score)),
-        config.args(DefaultPreemptionArgs) if preempts else None,
+        filters,
+        scores,
+        config.args(DefaultPreemptionArgs) if chosen.preempts else None,
         percentage=percentage_of(config, problem.cluster.scheduler_config),
-        claims=claims if isinstance(claims, DynamicResources) else None,
-        pre_filters=tuple(found for found in pre_filters if isinstance(found, Filter)),
+        claims=made.get(DynamicResources) if chosen.gives_back else None,
+        pre_filters=pre_filters,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What a profile runs, in the order of kube-scheduler."""
+
+    filters: tuple[type[Filter], ...]
+    pre_filters: tuple[type[Filter], ...]
+    scores: tuple[tuple[type[Score], int], ...]
+    preempts: bool
+    gives_back: bool
+
+
+@lru_cache(maxsize=64)
+def _chosen(
+    plugins: Plugins, filters: tuple[type[Filter], ...], weights: tuple[tuple[type[Score], int], ...]
+) -> _Chosen:
+    """Worked out once for each choice: searches and draws build the same profile hundreds of times."""
+    # Switched off at filter alone, a plugin goes on to refuse pods outright.
+    before = (plugins.pre_filter, plugins.filter)
+    return _Chosen(
+        tuple(kind for kind in filters if _is_on(plugins, plugins.filter, kind.name)),
+        tuple(kind for kind in filters if any(_is_on(plugins, at, kind.name) for at in before)),
+        tuple(
+            (kind, _weight(plugins, kind.name, weight))
+            for kind, weight in weights
+            if _is_on(plugins, plugins.score, kind.name)
+        ),
+        preempts=_is_on(plugins, plugins.post_filter, _PREEMPTION),
+        gives_back=_is_on(plugins, plugins.post_filter, DynamicResources.name),
     )
 
 
 def switched_off(config: KubeSchedulerProfile) -> list[type[Filter]]:
     """The filters that a profile does not run."""
-    return [kind for kind in FILTERS if not _is_on(config, config.plugins.filter, kind.name)]
+    return [kind for kind in FILTERS if not _is_on(config.plugins, config.plugins.filter, kind.name)]
 
 
 def make_filters(
@@ -148,13 +173,13 @@ def _make(kind: type[Family], config: KubeSchedulerProfile, problem: Problem, st
     return kind(problem, state)
 
 
-def _is_on(config: KubeSchedulerProfile, point: PluginSet, name: str) -> bool:
+def _is_on(plugins: Plugins, point: PluginSet, name: str) -> bool:
     """Whether a default plugin runs at an extension point; what is named there beats multiPoint."""
     if _has(point.enabled, name):
         return True
     if _has(point.disabled, name, _EVERYTHING):
         return False
-    every = config.plugins.multi_point
+    every = plugins.multi_point
     return _has(every.enabled, name) or not _has(every.disabled, name, _EVERYTHING)
 
 
@@ -163,9 +188,9 @@ def _has(plugins: tuple[Plugin, ...], *names: str) -> bool:
     return bool(plugins) and any(plugin.name in names for plugin in plugins)
 
 
-def _weight(config: KubeSchedulerProfile, name: str, default: int) -> int:
+def _weight(plugins: Plugins, name: str, default: int) -> int:
     """The weight a score was enabled with: at its own point, else at multiPoint, else the default."""
-    for point in (config.plugins.score, config.plugins.multi_point):
+    for point in (plugins.score, plugins.multi_point):
         for plugin in point.enabled:
             if plugin.name == name:
                 return plugin.weight or 1
@@ -214,6 +239,6 @@ def _unprepared(profile: KubeSchedulerProfile) -> Iterator[str]:
         (WEIGHTS, "preScore", plugins.pre_score, "score", plugins.score),
     ):
         for name in (kind.name for kind in kinds if before in PLUGINS[kind.name]):
-            if _is_on(profile, runs_at, name) and not _is_on(profile, prepares, name):
+            if _is_on(plugins, runs_at, name) and not _is_on(plugins, prepares, name):
                 runs = f"profile {profile.scheduler_name} runs {name} at {point} and not at {before}"
                 yield f"{runs}: kube-scheduler may fail with every pod then, which is not modelled"

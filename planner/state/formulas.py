@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.problem.nodes import Ints, Where
+from planner.problem.nodes import Ints, Mask, Where
 
 #: Up to this divisor a quotient of at most 100 is exact when taken by way of floats.
 _EXACT_BY_FLOAT = 1 << 46
@@ -21,6 +21,13 @@ def divisors(table: Ints) -> NDArray[Any]:
     """The table to divide by, 1 where it is 0: as floats, ten times faster, unless that would round."""
     whole = np.maximum(table, 1)
     return whole.astype(np.float64) if whole.max(initial=0) <= _EXACT_BY_FLOAT else whole
+
+
+def everywhere(table: Ints) -> list[bool]:
+    """Which rows have no 0."""
+    found: Mask = np.logical_and.reduce(table > 0, axis=1)
+    rows: list[bool] = found.tolist()
+    return rows
 
 
 def at(table: NDArray[Any], row: int, where: Where) -> Any:

@@ -26,8 +26,11 @@ def targets_of(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Scal
 
 
 def ineffective(cluster: Cluster) -> Iterator[str]:
-    """A note about every autoscaler of a workload whose replicas another one sets."""
-    for scaler, workload, above in _scaled(cluster):
+    """A note about every autoscaler of a workload whose replicas another one sets, or that there is none."""
+    found = [*_scaled(cluster)]
+    if not found:
+        yield "no HorizontalPodAutoscaler has its workload here: there is none to set to its maximum"
+    for scaler, workload, above in found:
         if above is not None:
             of = f"replicas of {workload.kind} {workload.name}"
             yield f"HorizontalPodAutoscaler {scaler.key} is left out: {above.kind} {above.key} sets the {of}"

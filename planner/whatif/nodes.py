@@ -84,20 +84,24 @@ def without_nodes(cluster: Cluster, names: Collection[str]) -> Cluster:
     )
 
 
-def lose_contact(cluster: Cluster, nodes: str, staying: Collection[str] = ()) -> Cluster:
-    """The cluster with a node, or all nodes with a label `key=value`, unreachable, and without their pods.
+def lose_contact(
+    cluster: Cluster, nodes: str, ending: Collection[str] = (), awaited: Collection[str] = ()
+) -> Cluster:
+    """The cluster with a node, or all nodes with a label `key=value`, unreachable, without its pods.
 
     As in an outage before the nodes are removed: constraints still count them, no pod comes there.  Pods that
-    are `staying`, by their keys, are Terminating there.
+    are `ending`, by their keys, are Terminating there; those `awaited` are not replaced before they end.
+    Pods of DaemonSets and static pods tolerate it, and stay.
     """
     names = {node.name for node in nodes_chosen(cluster, nodes)}
-    ending = (_terminating(pod) if pod.key in staying else pod for pod in cluster.pods)
-    cluster = replace(cluster, pods=tuple(ending)) if staying else cluster
-    gone = [pod for pod in cluster.pods if pod.node_name in names and pod.key not in staying]
-    returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
+    lost = [pod for pod in cluster.pods if pod.node_name in names]
     left = replace(
-        cluster, nodes=tuple(_unreachable(node) if node.name in names else node for node in cluster.nodes)
+        cluster,
+        pods=tuple(_terminating(pod) if pod.key in ending else pod for pod in cluster.pods),
+        nodes=tuple(_unreachable(node) if node.name in names else node for node in cluster.nodes),
     )
+    gone = [pod for pod in lost if not (is_tied(pod) or pod.key in ending)]
+    returning = [pod for pod in lost if not (is_tied(pod) or pod.is_finished or pod.key in awaited)]
     return without_pods(left, gone, returning=returning)
 
 

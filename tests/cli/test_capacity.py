@@ -52,6 +52,13 @@ def test_one_workload_in_kubectls_words(planner: Planner, snapshot: str) -> None
     assert "api" not in ended.out
 
 
+def test_no_autoscaler_at_all(planner: Planner, snapshot: str) -> None:
+    """What went wrong: the answer was that of no flag, and nothing said that there is no autoscaler."""
+    ended = planner("capacity", "--autoscalers", "-f", snapshot)
+    assert ended.code == 0
+    assert "note: no HorizontalPodAutoscaler has its workload here: there is none to set" in ended.err
+
+
 def test_one_namespace(planner: Planner, tmp_path: Path) -> None:
     """What went wrong: without names -n did nothing, whatever it said."""
     scalers = [autoscaler("web", most=3), autoscaler("far", "other", most=2)]

@@ -305,6 +305,17 @@ def test_survive_says_what_helps_pods_that_do_not_end(planner: Planner, tmp_path
     assert "no change was looked for" not in told
 
 
+def test_survive_says_that_pods_which_do_not_end_keep_others_from_being_made(
+    planner: Planner, tmp_path: Path
+) -> None:
+    """They hold their share of a quota; the sentence above the table gave constraints alone as the reason."""
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {"pods": "2"}}}
+    full = quota | {"metadata": {"name": "all", "namespace": "default"}}
+    objects = [node("a1", "a"), node("b1", "b"), *replicas("web", ("a1", "b1")), full]
+    told = planner("check", "--survive", ZONE, "-f", write(tmp_path / "full.json", *objects)).out
+    assert "some of its pods do not end" in told.replace("\n", " ")
+
+
 def test_survive_looks_for_no_change_for_preempted_pods(planner: Planner, tmp_path: Path) -> None:
     """No change was said to be known that helps such a pod, though none was tried out."""
     high = pod("high", "a1", app="high", cpu="3", priority=9, owner="ReplicaSet/high")

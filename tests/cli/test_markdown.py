@@ -92,9 +92,7 @@ def test_heads_are_spelled_as_kubernetes_does(planner: Planner, tmp_path: Path) 
 
 def test_names_are_shown_sign_by_sign() -> None:
     """Whatever is in a name, it is text, in its own cell."""
-    seed = random.SystemRandom().randrange(2**32)
-    print("seed", seed)
-    draw = random.Random(seed)
+    draw = random.Random(seeds.fresh())
     signs = "<>&|`*_~[]()!\\#$" + string.ascii_letters + "\u00e4 "
     texts = ["".join(draw.choices(signs, k=draw.randrange(1, 20))).strip() or "x" for _ in range(200)]
     texts += ["<script>alert(1)</script>", "a|b", "![x](y)", "</td>", "&lt;", "*a*", "`", "\\"]

@@ -115,7 +115,7 @@ def test_no_line_is_wider_than_the_screen(
     command: str, planner: Planner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At any width that a terminal may have; a quick run draws one in four of the examples."""
-    width = random.SystemRandom().randrange(60, 200)
+    width = random.Random(seeds.fresh()).randrange(60, 200)
     print("width", width)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", str(width))
@@ -149,7 +149,7 @@ def test_what_is_said_beside_it_is_folded(
     broken = write(tmp_path / "broken.json", node("\x1b[31mred\x1b[0m", "a", cpu="0.5x"))
     folders = {"many": many, "broken": broken, "next": "examples/50-rollout-half-way/next"}
     typed = [word.format(**folders) for word in words]
-    for width in (*WIDTHS, random.SystemRandom().randrange(40, 200)):
+    for width in (*WIDTHS, random.Random(seeds.fresh()).randrange(40, 200)):
         monkeypatch.setenv("COLUMNS", str(width))
         said = planner(*typed).said
         assert said

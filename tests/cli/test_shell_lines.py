@@ -11,6 +11,7 @@ from importlib.resources import files
 import pytest
 
 from cli.output.forms.shell import command_lines
+from tests import seeds
 
 
 def as_a_shell_reads(lines: list[str]) -> list[str]:
@@ -45,9 +46,7 @@ def random_command(draw: random.Random) -> str:
 @pytest.mark.parametrize("width", [20, 80, 100])
 def test_a_shell_puts_it_together_again(width: int) -> None:
     """Word by word what it was, and no line is too wide."""
-    seed = random.SystemRandom().randrange(2**32)
-    print("seed", seed)
-    draw = random.Random(seed)
+    draw = random.Random(seeds.fresh())
     for _ in range(40):
         command = random_command(draw)
         lines = list(command_lines(f"$ {command}", width, "      "))

@@ -23,7 +23,7 @@ from tests.builders import (
 )
 
 #: So many other names are tried: the smallest one wins ties.
-_MOST_NAMINGS = 12
+_NAMINGS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Lucky:
         """The cluster with other names for its nodes; kube-scheduler never looks at them."""
         return cluster(*(_renamed(item, names) for item in self.objects))
 
-    def namings(self, seed: int) -> Iterator[Mapping[str, str]]:
+    def namings(self, seed: int, number: int = _NAMINGS) -> Iterator[Mapping[str, str]]:
         """Names for the nodes in other orders, so that ties go elsewhere."""
         chance = Random(seed)
-        for _ in range(_MOST_NAMINGS):
+        for _ in range(number):
             yield dict(zip(self.nodes, chance.sample(self.nodes, len(self.nodes)), strict=True))
 
 

@@ -32,6 +32,7 @@ from tests.builders import (
     storage_class,
     term,
 )
+from tests.draws import nothing_drawn
 from tests.planner.capacity_clusters import (
     left_over,
     mixed,
@@ -45,6 +46,7 @@ ROOM = sys.modules["planner.capacity.replicas"]
 
 @pytest.mark.parametrize("make", [workloads, mixed])
 @pytest.mark.parametrize("number", seeds.given_and_fresh(12, 1105))
+@nothing_drawn()
 def test_more_is_exact_with_the_line_of_the_scheduler(
     number: int | None, make: Callable[[int], list[Object]]
 ) -> None:
@@ -60,6 +62,7 @@ def test_more_is_exact_with_the_line_of_the_scheduler(
 @pytest.mark.parametrize("constant", ["REPLICAS_ONE_BY_ONE", "NODES_ONE_BY_ONE"])
 @pytest.mark.parametrize("make", [workloads, mixed, two_constraints])
 @pytest.mark.parametrize("number", seeds.given_and_fresh(14))
+@nothing_drawn()
 def test_counting_in_bulk_is_the_same(
     number: int | None, make: Callable[[int], list[Object]], constant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +111,7 @@ def test_room_that_is_promised_is_not_counted(constant: str, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("number", seeds.given_and_fresh(7))
+@nothing_drawn()
 def test_the_best_is_between_more_and_the_bound(number: int | None) -> None:
     """No plan places more than the bound, and the best one not less than kube-scheduler."""
     for seed in [number] if number is not None else seeds.seeds(3):
@@ -118,6 +122,7 @@ def test_the_best_is_between_more_and_the_bound(number: int | None) -> None:
 
 
 @pytest.mark.parametrize("number", seeds.given_and_fresh(9))
+@nothing_drawn()
 def test_with_any_domain_lost_it_is_the_least(number: int | None) -> None:
     """For every workload the least of what is left without each zone."""
     for seed in [number] if number is not None else seeds.seeds(3):
@@ -136,6 +141,7 @@ def test_with_any_domain_lost_it_is_the_least(number: int | None) -> None:
 
 
 @pytest.mark.parametrize("number", seeds.given_and_fresh(4))
+@nothing_drawn()
 def test_the_best_with_a_domain_lost_is_that_of_the_rest(number: int | None) -> None:
     """In the cluster that is left without the domain that is named."""
     for seed in [number] if number is not None else seeds.seeds(2):
@@ -175,6 +181,7 @@ def test_what_stops_the_next_one() -> None:
     )
 
 
+@nothing_drawn()
 def test_the_order_matters_with_two_constraints() -> None:
     """Then replicas are placed one by one, however many."""
     nodes = [node(f"n{n}", zone="ab"[n % 2], cpu="200", pods="500") for n in range(4)]
@@ -233,6 +240,7 @@ def test_making_room_by_evictions_is_not_room() -> None:
     assert (row.more, row.limited_by) == (1, ("Preemption",))
 
 
+@nothing_drawn()
 def test_replicas_that_several_replica_sets_make_are_exact() -> None:
     """What went wrong: all replicas of a paused Deployment were counted as those of one ReplicaSet."""
     for seed in seeds.seeds(4):

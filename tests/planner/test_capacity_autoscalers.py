@@ -1,7 +1,7 @@
 """`capacity --autoscalers`: who stays pending when all are at their maximum, and who even alone."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +10,14 @@ from planner import capacity
 from planner.documents.capacity import AutoscalerCapacity
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, revision, scaled, term
+from tests.draws import nothing_drawn
+
+
+@pytest.fixture(autouse=True)
+def _one_way_of_ties() -> Iterator[None]:
+    """No test here looks at draws of other ties."""
+    with nothing_drawn():
+        yield
 
 
 def web(replicas: int, **words: Any) -> Object:

@@ -10,11 +10,13 @@ from models import Cluster
 from planner import capacity
 from tests import seeds
 from tests.builders import cluster, node, pod, scaled
+from tests.draws import nothing_drawn
 from tests.planner.capacity_clusters import left_over, ordinals_taken
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("gone", [True, False])
+@nothing_drawn()
 def test_replicas_whose_name_is_taken_are_counted(gone: bool, parallel: bool) -> None:
     """What went wrong: pods that were placed were counted, and st-2 is none while its old pod ends."""
     base = scaled("StatefulSet", "st", 0)
@@ -29,6 +31,7 @@ def test_replicas_whose_name_is_taken_are_counted(gone: bool, parallel: bool) ->
 
 
 @pytest.mark.parametrize("number", seeds.given_and_fresh(140, 401, 3740557832))
+@nothing_drawn()
 def test_more_replicas_of_a_stateful_set_are_exact(number: int | None) -> None:
     """Also with pods of higher or lower ordinals that end, run or have failed, and others of such names."""
     for seed in [number] if number is not None else seeds.seeds(10):

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,9 @@ def halved(cluster: Cluster) -> Document:
 
 
 def restarted(cluster: Cluster) -> Document:
-    """The rollout of every workload as it is, each of its pods made anew."""
-    return rollout(cluster, cluster, replays=3, restart=True, fixes=False)
+    """The rollout of every workload as it is, restarted; no manifest has a set that another makes."""
+    own = tuple(item for item in cluster.replica_sets if item.metadata.controller is None)
+    return rollout(cluster, replace(cluster, replica_sets=own), replays=3, restart=True, fixes=False)
 
 
 ASKED = {**SEARCHES, "scale-down": halved, "rollout": restarted}
@@ -136,7 +138,7 @@ def test_searches_about_recorded_clusters() -> None:
 
 def test_a_search_about_fresh_clusters() -> None:
     """One of the commands about each."""
-    for seed in seeds.seeds_for(1):
+    for seed in seeds.seeds_for(0.5):
         objects = mixed(seed) if seed % 2 else wide.draw(seed, "rebalance").objects
         name = random.Random(seed).choice(sorted(SEARCHES))
         assert _disagreements(_listed(objects), {name: SEARCHES[name]}) == [], f"seed {seed}, {name}"
@@ -148,7 +150,7 @@ def _listed(objects: list[dict[str, Any]]) -> Disguise:
 
 def test_two_files_in_disguise() -> None:
     """Two snapshots beside each other, and copies of a set of manifests in a cluster."""
-    for seed in seeds.seeds_for(1):
+    for seed in seeds.seeds_for(0.5):
         case, (before, after, _) = sets_drawn.draw(seed), mutations.draw(seed)
         pairs = ((case.objects, case.manifests, copies), (before.objects(), after.objects(), diff))
         for first, second, ask in pairs:

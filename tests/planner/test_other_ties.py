@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import islice
 from random import Random
 
 import pytest
@@ -15,11 +17,15 @@ from planner.proof.effort import STANDARD
 from planner.scheduler.other_ties import NOT_DRAWN
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, replica, scaled
+from tests.draws import nothing_drawn
 from tests.planner.lucky import Lucky, lucky
 from tests.planner.test_capacity_autoscalers import autoscaler
 
 #: What so large a part of other names refutes eight draws miss once in 65,000 times.
 _MOST = 0.75
+
+#: What is told with the nodes under other names, by key, and more of it is better; with draws, or without.
+Ask = Callable[[Mapping[str, str], bool], Mapping[str, int]]
 
 
 def does_harm(plan: DrainPlan) -> bool:
@@ -122,30 +128,46 @@ def test_that_nothing_is_drawn_for_many_domains_is_said() -> None:
     assert NOT_DRAWN in found.notes
 
 
-def refuted(case: Lucky, seed: int, holds: dict[str, int], asked: str | None) -> Iterator[str]:
-    """The workloads that have less room than that with most other names of the nodes."""
-    less: dict[str, int] = dict.fromkeys(holds, 0)
-    namings = [*case.namings(seed)]
-    for names in namings:
-        for row in capacity(case.named(names), survive=asked).workloads:
-            less[row.workload] += row.more < holds[row.workload]
-    return (name for name, number in less.items() if number > _MOST * len(namings))
+def wrongly_told(case: Lucky, seed: int, ask: Ask) -> list[str]:
+    """What is told with draws of ties, and refuted by most other names of the nodes."""
+    told = ask({name: name for name in case.nodes}, True)
+    with nothing_drawn():
+        others = [ask(names, False) for names in case.namings(seed)]
+    most = _MOST * len(others)
+    refuted = [key for key, room in told.items() if sum(other[key] < room for other in others) > most]
+    return [key for key in refuted if _is_told_again(case, seed, ask, key, told[key])]
+
+
+def _is_told_again(case: Lucky, seed: int, ask: Ask, key: str, room: int) -> bool:
+    """Whether it is told with three other orders of the names, too, of those in which it is so.
+
+    Eight draws miss by chance what is so with every other order once in 256 times.
+    """
+    with nothing_drawn():
+        found = (names for names in case.namings(seed + 1, 400) if ask(names, False)[key] >= room)
+        others = [*islice(found, 3)]
+    return all(ask(names, True)[key] >= room for names in others)
+
+
+def room_without_a_zone(case: Lucky, names: Mapping[str, str], drawn: bool) -> Mapping[str, int]:
+    """By workload how many more replicas fit."""
+    found = capacity(case.named(names), survive=ZONE).workloads
+    assert all(row.fewest is None or row.fewest < row.more for row in found)
+    return {row.workload: row.fewest if drawn and row.fewest is not None else row.more for row in found}
 
 
 @pytest.mark.parametrize("seed", [59, None])
 def test_what_other_ties_mostly_refute_is_not_claimed(seed: int | None) -> None:
-    """Room without a zone, and drains that do no harm; the names of nodes in another order are other ties."""
-    for number in seeds.seeds_for(0.4) if seed is None else [seed]:
+    """Room without a zone; the names of nodes in another order are other ties."""
+    for number in seeds.seeds_for(0.3) if seed is None else [seed]:
         case = lucky(number)
+        asked = partial(room_without_a_zone, case)
+        assert wrongly_told(case, number, asked) == [], number
         as_they_are = {name: name for name in case.nodes}
-        found = capacity(case.named(as_they_are), survive=ZONE)
-        holds = {row.workload: row.more if row.fewest is None else row.fewest for row in found.workloads}
-        assert [*refuted(case, number, holds, ZONE)] == [], number
-        assert all(row.fewest is None or row.fewest < row.more for row in found.workloads)
-        assert seed is None or any(row.fewest is not None for row in found.workloads)
+        assert seed is None or asked(as_they_are, True) != asked(as_they_are, False)
 
 
-def room_told(case: Lucky, names: Mapping[str, str], copy: Cluster, *, drawn: bool) -> Mapping[str, int]:
+def room_told(case: Lucky, copy: Cluster, names: Mapping[str, str], drawn: bool) -> Mapping[str, int]:
     """What fits without a zone: copies, and of each autoscaler 1 where none of its pods is pending."""
     found = capacity(case.named(names), sets=copy, autoscalers=True, survive=ZONE)
     assert found.sets is not None
@@ -158,7 +180,7 @@ def room_told(case: Lucky, names: Mapping[str, str], copy: Cluster, *, drawn: bo
 
 def test_copies_and_autoscalers_that_other_ties_mostly_refute_are_not_claimed() -> None:
     """Clusters that are drawn, an autoscaler of one more replica for each workload, and a set of two pods."""
-    for number in seeds.seeds_for(0.4):
+    for number in seeds.seeds_for(0.3):
         case, draw = lucky(number), Random(number)
         copy = [scaled("Deployment", f"part-{at}", 1, cpu=draw.choice("12")) for at in range(2)]
         owners = [(item["kind"], item["metadata"]["name"], item["spec"]) for item in case.objects]
@@ -169,27 +191,31 @@ def test_copies_and_autoscalers_that_other_ties_mostly_refute_are_not_claimed() 
         ]
         larger = Lucky(case.nodes, [*case.objects, *scalers])
         copies = Cluster.from_objects(copy, partial=True)
-        told = room_told(larger, {name: name for name in case.nodes}, copies, drawn=True)
-        others = [room_told(larger, names, copies, drawn=False) for names in case.namings(number)]
-        less = {name: sum(other[name] < room for other in others) for name, room in told.items()}
-        assert max(less.values()) <= _MOST * len(others), (number, told, less)
+        assert wrongly_told(larger, number, partial(room_told, larger, copies)) == [], number
 
 
-def harmful(case: Lucky, seed: int, nodes: list[str]) -> Iterator[Mapping[str, str]]:
-    """Other names of the nodes with which a drain does harm."""
-    for names in case.namings(seed):
-        if does_harm(drain(case.named(names), [names[name] for name in nodes], fixes=False)):
-            yield names
+def harmless(case: Lucky, nodes: list[str], names: Mapping[str, str], drawn: bool) -> Mapping[str, int]:
+    """1 where draining these nodes does no harm."""
+    plan = drain(case.named(names), [names[name] for name in nodes], fixes=False)
+    assert plan.failing_draws is None or not does_harm(plan)
+    return {"drain": int(not does_harm(plan) and not (drawn and plan.failing_draws))}
 
 
 def test_drains_that_other_ties_mostly_refute_are_not_claimed() -> None:
     """Clusters that are drawn, one or two nodes drained."""
-    for number in seeds.seeds_for(1):
+    for number in seeds.seeds_for(0.4):
         case, draw = lucky(number), Random(number)
         nodes = draw.sample(case.nodes, draw.choice((1, 2)))
-        plan = drain(case.named({name: name for name in case.nodes}), nodes, fixes=False)
-        if does_harm(plan):
-            assert plan.failing_draws is None
-        elif not plan.failing_draws:
-            most = _MOST * len([*case.namings(number)])
-            assert len([*harmful(case, number, nodes)]) <= most, (number, nodes)
+        assert wrongly_told(case, number, partial(harmless, case, nodes)) == [], (number, nodes)
+
+
+def test_a_claim_without_draws_is_noticed() -> None:
+    """`small` comes to any of six nodes, and only on b1 is it in no replica's way."""
+    names = [f"c{number}" for number in range(5)]
+    small, owner = scaled("ReplicaSet", "small", 1, cpu="2", priority=1), web(5)
+    nodes = [node("a1", cpu="32"), node("b1"), *(node(name, labels={"disk": "ssd"}) for name in names)]
+    pods = [replica(small, "small-0", "a1"), *(replica(owner, f"web-{number}", "a1") for number in range(5))]
+    case = Lucky(["a1", "b1", *names], [*nodes, small, owner, *pods])
+    drawn = partial(harmless, case, ["a1"])
+    assert wrongly_told(case, 4, lambda names, _: drawn(names, False)) == ["drain"]
+    assert wrongly_told(case, 4, drawn) == []

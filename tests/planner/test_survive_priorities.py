@@ -8,6 +8,7 @@ import pytest
 from planner.simulation.survive import survive
 from tests import seeds
 from tests.builders import ZONE, Object, cluster, node
+from tests.draws import nothing_drawn
 from tests.planner.test_survive import replicas, without
 
 #: The zones of four nodes.
@@ -35,6 +36,7 @@ def drawn_by_priority(
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(43))
+@nothing_drawn()
 def test_no_loss_has_what_was_pending_or_preempted_before(seed: int | None) -> None:
     """Pods of one size without constraints: of each priority so many more find no node than before."""
     seed = seeds.fresh() if seed is None else seed
@@ -60,6 +62,7 @@ def test_no_loss_has_what_was_pending_or_preempted_before(seed: int | None) -> N
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(41))
+@nothing_drawn()
 def test_of_every_priority_as_many_pods_are_lost_as_have_no_room(seed: int | None) -> None:
     """Pods of one size without constraints: whoever is preempted, the room goes to the highest priorities."""
     seed, preempted = seeds.fresh() if seed is None else seed, 0

@@ -8,7 +8,7 @@ import pytest
 
 from planner import drain
 from planner.simulation.survive import survive
-from tests.builders import ZONE, Object, claim, cluster, node, pod, scaled, volume
+from tests.builders import ZONE, Object, claim, cluster, node, pod, scaled, term, volume
 from tests.planner.test_survive import ZONES, replicas, row, without
 
 NOT_READY = [{"type": "Ready", "status": "False"}]
@@ -106,6 +106,48 @@ def test_a_pod_of_a_stateful_set_does_not_end_on_a_node_that_does_not_answer(
     assert loss.ok
     said = "not created: the pod before it stays Terminating until its node is deleted or answers"
     assert [(left.example, left.message) for left in loss.meanwhile] == [("default/db-0", said)] * stays
+
+
+@pytest.mark.parametrize(("seconds", "stays"), [(30, True), (0, False)])
+def test_pods_that_do_not_end_hold_their_share_of_a_quota(seconds: int, stays: bool) -> None:
+    """What went wrong: a replacement was promised that is refused as long as the old pod is there."""
+    objects = replicas("web", "ab")
+    for item in objects[1:]:
+        item["spec"]["terminationGracePeriodSeconds"] = seconds
+    loss = without(survive(cluster(*ZONES, *objects, _quota(pods="2")), ZONE), "a")
+    assert loss.ok
+    said = "not created: forbidden: exceeded quota: all, requested: pods=1, used: pods=2, limited: pods=2"
+    assert [(left.pods, left.message) for left in loss.meanwhile] == [(1, said)] * stays
+
+
+def test_pods_that_do_not_end_keep_others_out_of_their_domain() -> None:
+    """A domain may be more than what is lost; Terminating pods count for anti-affinity, as in Kubernetes."""
+    nodes = [{**item, "metadata": {**item["metadata"]}} for item in ZONES]
+    for item in nodes:
+        item["metadata"]["labels"] = {**item["metadata"]["labels"], "row": "north"}
+    apart = replicas("web", "a", apart=[term("row", "web")])
+    (left,) = without(survive(cluster(*nodes, *apart), ZONE), "a").meanwhile
+    assert (left.pods, "didn't match pod anti-affinity rules" in left.message) == (1, True)
+
+
+def test_pods_of_a_daemon_set_stay_on_nodes_that_do_not_answer() -> None:
+    """What went wrong: they were made again, and waited for peers that are lost."""
+    near = [term(ZONE, "web")]
+    words: Object = {"near": near, "tolerations": [{"operator": "Exists"}]}
+    web, daemons = replicas("web", "ab"), scaled("DaemonSet", "log", 0, **words)
+    there = [pod(f"log-{on}", on=on, app="log", owner="DaemonSet/log", **words) for on in "ab"]
+    web[1]["spec"]["terminationGracePeriodSeconds"] = 0
+    found = survive(cluster(node("a", zone="a"), node("b", zone="b"), *web, daemons, *there), ZONE)
+    assert without(found, "a").meanwhile == ()
+
+
+def _quota(**hard: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "all", "namespace": "default"},
+        "spec": {"hard": hard},
+    }
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])

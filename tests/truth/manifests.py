@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 Object = dict[str, Any]
@@ -52,6 +53,7 @@ def spelled(part: object) -> str:
     return json.dumps(part, sort_keys=True)
 
 
+@cache
 def amount(text: str) -> int:
     """A quantity in thousandths."""
     for suffix, factor in _SUFFIXES.items():

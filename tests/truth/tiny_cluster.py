@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from tests.truth import manifests
 from tests.truth.affinity import Affinity
@@ -21,8 +22,6 @@ class TinyCluster(Digits):
         #: For every kind what nodes, room and ports say, and what required (anti-)affinity says.
         self.alone: list[list[Reading]] = []
         self.apart: list[list[Reading]] = []
-        #: What nodes, room and ports say in a final state, also of a profile that does not ask.
-        self.alone_in_the_end: list[list[Reading]] = []
         self.fits = [self._checks(kind) for kind in range(len(self.kinds))]
         self.rows = list(self._spread.rows())
         self.affinity_peers = list(self._affinity.affinity_peers())
@@ -46,15 +45,20 @@ class TinyCluster(Digits):
         static = sum(
             self._may_be_on(profile, kind.pod, node) << place for place, node in enumerate(self.nodes)
         )
-        alone = [Reading(0, 0, lambda _: static)]
-        places = [node for node in range(len(self.nodes)) if static >> node & 1]
-        self.alone_in_the_end.append([*alone, *(self._room(number, node, always=True) for node in places)])
-        alone += [self._room(number, node) for node in places]
+        first = Reading(0, 0, lambda _: static)
+        alone = [first, *self._rooms(number, first)]
         spread = [*self._spread.checks(number)] if profile.runs("PodTopologySpread") else []
         near = [*self._affinity.checks(number)] if profile.runs("InterPodAffinity") else []
         self.alone.append(alone)
         self.apart.append(near)
         return [*alone, *spread, *near]
+
+    @cached_property
+    def alone_in_the_end(self) -> list[list[Reading]]:
+        """What nodes, room and ports say in a final state, also of a profile that does not ask."""
+        return [
+            [first, *self._rooms(number, first, always=True)] for number, (first, *_) in enumerate(self.alone)
+        ]
 
     def spread_in_the_end(self, number: int) -> list[Reading]:
         """The nodes whose domains do not hold too many for a kind once all is placed."""
@@ -80,15 +84,33 @@ class TinyCluster(Digits):
             return []
         return [*self._affinity.excluded(number)]
 
-    def _room(self, number: int, node: int, *, always: bool = False) -> Reading:
-        """All nodes, less this one when the pod has no room or no port there."""
-        kind, here = self.kinds[number], self.nodes[node]
-        profile = self.profile(kind)
+    def _rooms(self, number: int, static: Reading, *, always: bool = False) -> Iterator[Reading]:
+        """What every node says that a kind may be on."""
+        kind = self.kinds[number]
+        profile, open_ = self.profile(kind), static(0)
         fit, ports = always or profile.runs("NodeResourcesFit"), always or profile.runs("NodePorts")
-        room = {name: manifests.amount(str(text)) for name, text in here["status"]["allocatable"].items()}
-        wanted = {n: a for n, a in manifests.asks(kind.pod).items() if fit and not profile.ignores(n)}
-        asked = [manifests.asks(other.pod) for other in self.kinds]
+        wanted = {n: a for n, a in self._asked[number].items() if fit and not profile.ignores(n)}
         clashing = [ports and manifests.ports_clash(kind.pod, other.pod) for other in self.kinds]
+        for node in range(len(self.nodes)):
+            if open_ >> node & 1:
+                yield self._room(node, wanted, clashing, fit=fit)
+
+    @cached_property
+    def _asked(self) -> list[dict[str, int]]:
+        """What a pod of each kind requests."""
+        return [manifests.asks(kind.pod) for kind in self.kinds]
+
+    @cached_property
+    def _allocatable(self) -> list[dict[str, int]]:
+        """What each node has."""
+        return [
+            {name: manifests.amount(str(text)) for name, text in node["status"]["allocatable"].items()}
+            for node in self.nodes
+        ]
+
+    def _room(self, node: int, wanted: dict[str, int], clashing: Sequence[bool], *, fit: bool) -> Reading:
+        """All nodes, less this one when the pod has no room or no port there."""
+        room, asked = self._allocatable[node], self._asked
 
         def judge(counts: list[int]) -> int:
             full = fit and 1000 * (sum(counts) + 1) > room.get("pods", 0)

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from planner.documents.picture import Picture
 
 
-def publish(target: str | None, command: str, document: Document, cluster: Cluster) -> None:
-    """Write the page of a document, if one was asked for."""
-    if target is None:
-        return
+def publish(target: str, command: str, document: Document, cluster: Cluster) -> None:
+    """Write the page of a document."""
     with doing("drawing the page"):
         text = html(command, document, cluster)
     with writing("--report", target):

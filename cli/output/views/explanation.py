@@ -25,7 +25,7 @@ from planner.documents.explanation import (
 _MOST_NAMES = 6
 _MOST_DOMAINS = 12
 #: How the line begins of a pod that the API server refuses.
-_NOT_CREATED = "not created: "
+NOT_CREATED = "not created: "
 
 
 def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Section]:
@@ -144,7 +144,7 @@ def _counts(row: SpreadDomains, page: Page) -> str:
 
 def fixes(item: Explanation, page: Page) -> Iterator[Block]:
     """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
-    if not item.fixes and item.message.startswith(_NOT_CREATED):
+    if not item.fixes and item.message.startswith(NOT_CREATED):
         if item.tried:
             yield Sentence("With room in its ResourceQuota it would be created, and no node would take it.")
         else:

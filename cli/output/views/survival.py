@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
 from cli.output.page import Page, counted, some
-from cli.output.views.explanation import consequences
+from cli.output.views.explanation import NOT_CREATED, consequences
 from cli.output.views.names import workload_line
 from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
@@ -108,7 +108,9 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     ]
     if not rows:
         return
-    ends = "" if all(left.message != NOT_ENDED for _, left in found) else "some of its pods do not end, "
+    # Also a quota refuses new pods for those that are there.
+    is_held = any(left.message.startswith(NOT_CREATED) for _, left in found)
+    ends = "some of its pods do not end, " if is_held else ""
     yield Sentence(
         f"As long as the nodes of a lost domain stay in the cluster, unreachable, {ends}constraints count it "
         "as one without pods, and more pods wait:"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from models import Cluster, InputError
 from models.objects.pod import Pod
+from models.reading import texts, window
 from models.reading.assemble import assemble
 from models.reading.documents import ManifestDocument, read_list
 from models.reading.texts import read_file
@@ -150,6 +151,17 @@ def test_pods_that_are_recognised_share_what_is_alike() -> None:
     assert fourth.metadata.owner_references is fifth.metadata.owner_references
 
 
+#: Files of so many bytes are long in some tests, a fourth of what makes them so.
+LONG = 1 << 21
+
+
+@pytest.fixture
+def long_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files a fourth as long are read in parts, and those are a fourth as long."""
+    monkeypatch.setattr(texts, "_LONG", LONG)
+    monkeypatch.setattr(window, "_CHUNK", 1 << 18)
+
+
 class Pipe(io.BytesIO):
     """What cannot go back."""
 
@@ -158,12 +170,13 @@ class Pipe(io.BytesIO):
 
 
 @pytest.mark.parametrize("style", [STYLES[0], *(pytest.param(s, marks=pytest.mark.long) for s in STYLES[1:])])
+@pytest.mark.usefixtures("long_already")
 def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
     """As they are, packed, through a pipe, from some place on, the kind behind the items: all pods come."""
-    count = 6_000
+    count = 1_500
     items = [node(f"n{number}") for number in range(40)] + replicas(count, long=True)
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, **style).encode()
-    assert len(text) > 1 << 23
+    assert len(text) > LONG
     rest = io.BytesIO(b"read before\n" + text)
     rest.readline()
     for file in (io.BytesIO(text), io.BytesIO(gzip.compress(text, 1)), Pipe(text), rest):
@@ -177,13 +190,14 @@ def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
         assert found == [(f"web-{number:05}", remark(number)) for number in range(count)]
 
 
+@pytest.mark.usefixtures("long_already")
 def test_a_long_file_tells_its_problems(tmp_path: Path) -> None:
     """The same lines as a short one with the same mistake has; and a truncated one is refused."""
-    items = [*replicas(6_000, long=True), pod("late", tolerations=[{"operator": "Foo"}]), *replicas(1)]
+    items = [*replicas(1_500, long=True), pod("late", tolerations=[{"operator": "Foo"}]), *replicas(1)]
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
-    assert len(text) > 1 << 23
+    assert len(text) > LONG
     (document,) = read_file(io.BytesIO(text), "list")
-    short = json.dumps({"apiVersion": "v1", "items": items[6_000:], "kind": "List"}).encode()
+    short = json.dumps({"apiVersion": "v1", "items": items[1_500:], "kind": "List"}).encode()
     assert document.problems == read_file(io.BytesIO(short), "list")[0].problems != []
     for name, content, what in (
         ("cut.json", text[:-30], "broken JSON"),

@@ -70,9 +70,9 @@ def with_secrets(value: Any) -> Any:
 
 def _of(model: type[KubeModel]) -> dict[str, Any]:
     return {
-        field.alias or name: _value(model, name, field.annotation)
+        field.alias or name: value
         for name, field in model.model_fields.items()
-        if _value(model, name, field.annotation) is not None
+        if (value := _value(model, name, field.annotation)) is not None
     }
 
 

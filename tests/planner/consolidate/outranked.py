@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, combinations, product
 
 from models import Cluster
-from planner.consolidate.emptying import in_the_end
 from planner.consolidate.loss import DomainLosses
-from planner.consolidate.setting import ConsolidationQuestion, Setting
+from planner.consolidate.setting import ConsolidationQuestion, Setting, in_the_end
 from planner.documents.consolidation import ConsolidationPlan
 from tests.builders import HOST, ZONE, Object, cluster, node, pod
 

@@ -60,8 +60,9 @@ def planned(case: Drawn, **words: object) -> ConsolidationPlan:
 def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
     """Bounds are never above the truth; what is proved is the truth, with the fewest moves."""
     seed = seeds.fresh() if seed is None else seed
-    proved, added = 0, 0
-    for case in few(seed, seeds.tries(6)):
+    proved, added = list[Drawn](), 0
+    # One in ten is not proved.
+    for _, case in zip(seeds.until(6, proved, 2), few(seed, seeds.tries(120)), strict=False):
         plan, (cost, moves) = planned(case, pins=True, time_limit=20), with_every_machine(case).least()
         assert plan.cost.bound <= cost <= plan.cost.after, case
         paid = [row.price for row in plan.kept] + [row.price for row in plan.added]
@@ -69,8 +70,8 @@ def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
         added += len(plan.added)
         if plan.status == "Optimal":
             assert (plan.cost.after, len(plan.steps)) == (cost, moves), case
-            proved += 1
-    assert proved >= 2
+            proved.append(case)
+    assert len(proved) >= 2
     assert added or seed != 31
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from models import Cluster, InputError
 from planner import check, consolidate, simulate
-from planner.consolidate.emptying import in_the_end
 from planner.consolidate.removable import NodeChoice
+from planner.consolidate.setting import in_the_end
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.whatif.nodes import cordon

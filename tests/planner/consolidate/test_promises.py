@@ -10,7 +10,7 @@ import pytest
 
 from models import Cluster
 from planner import consolidate
-from planner.consolidate.emptying import in_the_end
+from planner.consolidate.setting import in_the_end
 from planner.documents.consolidation import ConsolidationPlan
 from planner.problem.problem import Problem
 from planner.proof import consolidation_effort as effort

@@ -15,6 +15,7 @@ from tests.builders import (
     labelled,
     node,
     pod,
+    scaled,
     spread,
     term,
     workload,
@@ -153,6 +154,21 @@ def test_pods_alike_are_explained_once() -> None:
     """Two replicas of one template share an explanation."""
     found = only(node("a", cordoned=True), *(pod(f"web-{n}", owner="ReplicaSet/web") for n in range(3)))
     assert (found.pod, found.alike) == ("default/web-0", ("default/web-1", "default/web-2"))
+
+
+def test_the_pods_of_a_daemon_set_are_explained_once() -> None:
+    """What went wrong: the same was told, and looked for, once for every node.
+
+    A fix of its template says how many of the nodes then have their pod; one on the first node is about that.
+    """
+    nodes = [node(name, cpu="4") for name in ("a", "b", "c", "d")]
+    used = {"a": "3500m", "b": "3750m", "c": "3500m", "d": "3"}
+    full = [pod(f"web-{name}", on=name, cpu=cpu, owner="ReplicaSet/web") for name, cpu in used.items()]
+    found = only(*nodes, *full, scaled("DaemonSet", "log", 0, cpu="1"))
+    assert (found.workload, len(found.alike)) == ("DaemonSet/log", 2)
+    places = {fix.changes[0].summary: fix.places for fix in (*found.fixes, *found.risky)}
+    assert places["request 500m cpu instead of 1"] == 2
+    assert [many for summary, many in places.items() if "delete pod" in summary] == [1]
 
 
 def test_pods_alike_are_told_what_the_last_of_them_was() -> None:

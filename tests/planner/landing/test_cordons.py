@@ -202,16 +202,16 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
     if not tiny:
         monkeypatch.setattr(effort, "EXHAUSTED_NODES", 0)
     number, seed = 0, (first := seeds.fresh())
-    # One plan in six cordons: a hundred plans without a cordon are no coincidence.
-    while seed < first + (seeds.tries(1) if number else 100):
+    # One plan in seven cordons: two hundred plans without a cordon are no coincidence.
+    while seed < first + (seeds.tries(1) if number else 200):
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5)
         held_apart(plan, given)
         assert wrong_in(given, plan, orders=seeds.tries(6)) == [], seed
         assert plan.after.hard_excess <= plan.before.hard_excess
-        number += len(cordoned(plan))
-        without = rebalance(given, time_limit=5)
-        assert cordoned(without) == []
+        if cordoned(plan):
+            number += 1
+            assert cordoned(rebalance(given, time_limit=5)) == []
         seed += 1
     assert number
 
@@ -256,7 +256,7 @@ def evicted(given: Cluster, plan: MovePlan, step: MoveStep) -> Cluster:
 def test_the_scheduler_lands_it_as_planned() -> None:
     """With the nodes cordoned every tie-break of the scheduler puts the replacement where it may land."""
     asked, seed = 0, (first := seeds.fresh())
-    while seed < first + (seeds.tries(3) if asked else 100):
+    while seed < first + (seeds.tries(3) if asked else 200):
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5, explain=False)
         for step in cordoned(plan):

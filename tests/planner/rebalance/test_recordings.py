@@ -49,10 +49,11 @@ def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int | None = None, sof
     """What deviates from the plan, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
     orders = seeds.tries(2) if orders is None else orders
+    chance = random.Random(seeds.fresh())
     stage = EvictionTimeline(problem, [landing.move.pod for wave in waves for landing in wave])
     return [
         f"{line} (seed {seed})"
-        for seed in (None, *(random.randrange(1 << 32) for _ in range(orders)))
+        for seed in (None, *(chance.randrange(1 << 32) for _ in range(orders)))
         for line in failures(stage, waves, seed=seed, soft=soft)
     ]
 

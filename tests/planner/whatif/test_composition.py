@@ -125,7 +125,11 @@ def test_flags_are_applied_one_after_the_other_and_touch_nothing(
     assert dumped(snapshot) == before
 
 
-@settings(relaxed, max_examples=tries(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    relaxed,
+    max_examples=tries(6),
+    suppress_health_check=[*relaxed.suppress_health_check, HealthCheck.function_scoped_fixture],
+)
 @given(snapshots(), changes)
 def test_the_command_line_keeps_the_order_of_mixed_flags(
     printed: Printed, capsys: pytest.CaptureFixture[str], objects: list[Object], wanted: list[tuple[str, str]]

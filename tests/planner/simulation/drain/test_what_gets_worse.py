@@ -6,6 +6,7 @@ from models import Cluster
 from planner import check, drain
 from tests import seeds
 from tests.builders import ZONE, Object, node, spread
+from tests.draws import nothing_drawn
 from tests.planner.simulation.drain.made_worse import repaired_and_broken, replicas, waits_for_the_eviction
 
 
@@ -29,6 +30,7 @@ def test_a_constraint_breaks_while_another_is_repaired() -> None:
     )
 
 
+@nothing_drawn()
 def test_on_random_clusters_each_constraint_and_each_pod_is_told() -> None:
     """Beside `check` of the cluster with the nodes cordoned, and of the one with the pods where they land."""
     for seed in seeds.seeds(20):

@@ -52,7 +52,8 @@ def test_105661_a_rollout_of_right_decisions_ends_lopsided() -> None:
     found = rollout(before, manifests(after), replays=tries(25))
     assert 0 < found.replays.held < found.replays.runs == found.replays.completed
     mended = web(6, cpu="200m", constraints=[{**spread(app="web"), **BY_REVISION}])
-    level = rollout(before, manifests(mended), replays=tries(25))
+    # By pods of all revisions one draw in three ends lopsided.
+    level = rollout(before, manifests(mended), replays=tries(12))
     assert set(sizes(level, ZONE)) == {(2, 2, 2)}
 
 
@@ -69,7 +70,8 @@ def test_several_workloads_that_end_lopsided_are_repaired_together() -> None:
     assert [change.target for change in fix.changes] == ["Deployment/web", "Deployment/api"]
     constraints = [{**spread(app="web"), **BY_REVISION}]
     mended = [web(6, constraints=constraints), *_as_api([web(6, constraints=constraints)])]
-    level = rollout(cluster, manifests(*mended), restart=True, replays=tries(25))
+    # By pods of all revisions nearly every draw ends lopsided.
+    level = rollout(cluster, manifests(*mended), restart=True, replays=tries(6))
     assert level.replays.held == level.replays.runs
 
 

@@ -1,0 +1,56 @@
+"""Nodes of a layout that are given back, so that no more pods than now are left when a domain is lost."""
+
+import random
+
+import numpy as np
+
+from planner import consolidate
+from planner.consolidate.layout import Layout
+from planner.consolidate.loss import DomainLosses
+from planner.consolidate.setting import ConsolidationQuestion, Setting
+from planner.consolidate.surviving import SurvivingNodes
+from planner.proof.meter import Meter
+from tests import seeds
+from tests.builders import HOST, ZONE, cluster, node, pod
+from tests.planner.consolidate.drawn import cases
+
+
+def setting_of(found: object, **more: object) -> Setting:
+    """What a consolidation of a cluster is about."""
+    return Setting.of(ConsolidationQuestion(found, **more), {})  # type: ignore[arg-type]
+
+
+def test_no_more_nodes_are_given_back_than_lack() -> None:
+    """What went wrong: where one node was lacking half of those that a layout removes were kept.
+
+    Any of four hosts has a pod that needs most of a node; without the four empty ones it would have none.
+    """
+    objects = [node(f"n{n}", cpu="4", labels={"type": "dear" if n < 6 else "cheap"}) for n in range(8)]
+    objects += [pod(f"web-{n}", f"n{n}", cpu="3", owner="ReplicaSet/web") for n in range(4)]
+    setting = setting_of(cluster(*objects), prices={"dear": 2, "cheap": 1}, price_label="type")
+    losses = DomainLosses.of(setting.problem, setting.movable, HOST)
+    empty = setting.problem.nodes.mask_of([4, 5, 6, 7])
+    removed = SurvivingNodes(setting, losses, Meter.of(60)).removed(Layout(setting.before.counts, empty))
+    # One of the cheaper ones stays.
+    assert removed[[4, 5]].all()
+    assert removed.sum() == 3
+    assert len(consolidate(cluster(*objects), survive=HOST).removed) == 3
+    over = SurvivingNodes(setting, losses, Meter.of(0)).removed(Layout(setting.before.counts, empty))
+    assert (over == empty).all()
+
+
+def test_what_goes_of_a_random_layout_is_survived() -> None:
+    """Of nodes drawn at random those go without which no more pods than now are left over."""
+    given_back: list[int] = []
+    first = seeds.fresh()
+    for number in seeds.until(2, given_back):
+        for case in cases(seed := first + number, 10):
+            setting, draw = setting_of(case.cluster()), random.Random(seed)
+            losses = DomainLosses.of(setting.problem, setting.movable, ZONE)
+            empty = setting.before.counts.per_node() == 0
+            asked = empty & setting.removable.mask & np.array([draw.random() < 0.8 for _ in case.zones])
+            layout = Layout(setting.before.counts, asked)
+            removed = SurvivingNodes(setting, losses, Meter.of(60)).removed(layout)
+            assert not (removed & ~asked).any(), seed
+            assert not losses.why_worse(setting.end(layout, removed)), seed
+            given_back += np.flatnonzero(asked & ~removed).tolist()
