@@ -62,7 +62,6 @@ class RemovalModel:
         Whenever one of the first three is solved, `tell` is told of those so far.
         """
         numbers = tuple(replica_group.taken for replica_group in self._removal.replica_groups)
-        self._hint(numbers)
         stages: list[RemovalStage] = []
         for reached in reach(self._cp, self._objectives(), lambda _: self._solved(meter)):
             numbers = tuple(reached.solver.value(variable) for variable in self._gone)
@@ -128,7 +127,3 @@ class RemovalModel:
     @staticmethod
     def _sum(terms: Sequence[Any]) -> Any:
         return cp_model.LinearExpr.sum(list(terms))
-
-    def _hint(self, numbers: Iterable[int]) -> None:
-        for variable, number in zip(self._gone, numbers, strict=True):
-            self._cp.add_hint(variable, number)

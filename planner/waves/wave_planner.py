@@ -246,7 +246,7 @@ class WavePlanner:
                 retries.reserve({move.pod for move in moves})
                 continue
             best = min(best, found, key=lambda one: one.key)
-            if not self.is_large(moves) and retries.put_first(found, len(best.left)):
+            if not self.is_large(moves) and retries.put_first(found):
                 continue
             fresh = {move.pod for move in found.left} | _of_broken(timeline, moves, rules)
             if not (found.left or found.misses(planned)) or fresh <= retries.reserved:
@@ -301,12 +301,9 @@ class _Retries:
         reserved = {move.pod for move in self.moves} if last else self.reserved
         return RetryHints(frozenset(reserved), frozenset(self.reserved), self._first)
 
-    def put_first(self, found: WavePlan, least_left: int) -> bool:
+    def put_first(self, found: WavePlan) -> bool:
         """Put what failed in a plan first; False if that was done often enough, or did not help."""
         failed = {*found.pinned} | {move.pod for move in found.left}
-        if len(found.left) - least_left > effort.MORE_UNSCHEDULED * len(self.moves):
-            # Moving these first leaves too many others without a wave.
-            self._ranks, self._first = effort.FAILED_FIRST, {}
         if self._ranks == effort.FAILED_FIRST or (self.number and found.left) or failed <= {*self._first}:
             return False
         self._ranks += 1

@@ -49,7 +49,11 @@ def modelled(evaluator: Evaluator, best: Found) -> Found:
 
 
 def _shift(evaluator: Evaluator, region: Region, *, arriving: bool) -> Shift | None:
-    """The best solution of the solver: first with the excess fixed at its lower bound."""
+    """The best solution of the solver: first with the excess fixed at its lower bound.
+
+    Solved once, without that, five lopsided clusters take 8.7 s, not 4.0; one loses two proofs, one gains
+    two.
+    """
     from planner.cpsat.moves import MoveModel
 
     it = evaluator
@@ -144,7 +148,8 @@ class MoveOrder:
     def _instead(self) -> bool:
         """Move another pod of the template to a wanted node; the place that it leaves is wanted instead.
 
-        That helps where the pod that was to go cannot be spared yet.
+        That helps where the pod that was to go cannot be spared yet: without it one of nine clusters next to
+        full or lopsided takes two moves more and loses two proofs.
         """
         for template in dict.fromkeys(template for template, _ in self._leaving):
             for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
