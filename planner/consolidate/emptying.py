@@ -142,9 +142,11 @@ class Emptying:
                 removed = layout.removed.copy()
                 kept = self._beyond(best.removed, too_many, layout, worse)
             else:
-                kept = self._kept(found, removed, worse)
+                kept = self._kept(found, removed, worse, is_last=number >= effort.EMPTYING_ROUNDS)
             reasons |= kept
-            rounds = effort.OPEN_ROUNDS if found.is_open else effort.EMPTYING_ROUNDS
+            # Where only what lacks was given back each time, once more with half of them.
+            closed_rounds = effort.EMPTYING_ROUNDS + (worse == UNSURVIVED)
+            rounds = effort.OPEN_ROUNDS if found.is_open else closed_rounds
             # A request to stop does not end it before there is a plan.
             is_over = self.meter.limit_is_over if worse else self.meter.over
             if not kept or number >= rounds or is_over():
@@ -241,12 +243,15 @@ class Emptying:
         state, most = self.setting.trial.state, np.maximum(self._problem.allocatable, 1)
         return sorted(pods, key=lambda node: float((state.used[:, node] / most[:, node]).max()))
 
-    def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, StayingNode]:
-        """Nodes that are given back before the waves are planned again; none where the plan does all."""
+    def _kept(self, found: Emptied, removed: Mask, worse: str, *, is_last: bool) -> Mapping[int, StayingNode]:
+        """Nodes that are given back before the waves are planned again; none where the plan does all.
+
+        The last time half of them, not only what lacks: if that plan does not hold either, none go.
+        """
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
         gone = np.flatnonzero(found.removed).tolist()
         if worse and not stuck:
-            if worse == UNSURVIVED and self._survival is not None:
+            if worse == UNSURVIVED and self._survival is not None and not is_last:
                 more = self._survival.given_back(found.end(self._problem.cluster), found.removed)
                 if more:
                     return dict.fromkeys(more, StayingNode(worse))
