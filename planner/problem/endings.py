@@ -56,7 +56,7 @@ class Endings:
 
     @cached_property
     def _not_ready(self) -> Mapping[int, str]:
-        words = ((number, _not_ready_words(node)) for number, node in enumerate(self._nodes))
+        words = ((number, not_ready_words(node)) for number, node in enumerate(self._nodes))
         return {number: state for number, state in words if state}
 
     def is_ready(self, node: int) -> bool:
@@ -139,7 +139,7 @@ def left_alone(reasons: Iterable[str]) -> Iterator[str]:
     return (f"{counted(pods, 'pod')} {reason}: not moved" for reason, pods in sorted(found.items()))
 
 
-def _not_ready_words(node: Node) -> str:
+def not_ready_words(node: Node) -> str:
     """In words that a node does not answer, or is not ready; empty where nothing says so."""
     key = next((taint.key for taint in node.spec.taints if taint.key in _NOT_READY_TAINTS), "")
     if key:

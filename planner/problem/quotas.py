@@ -2,7 +2,8 @@
 
 A quota counts the pods in its scopes that have not ended, terminating ones too.  It asks that every container
 names the compute resources that it limits, unless the pod states some for itself; a new pod may not take any
-of them beyond `hard`.  What has ended counts for `count/pods` alone.
+of them beyond `hard`.  What has ended counts for `count/pods` alone, and so does what is Terminating where no
+kubelet answers: when its grace period has passed twice, a quota takes it for stuck.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from models.objects.containers import ResourceRequirements
 from models.objects.pod import Pod, PodSpec, PodStatus
 from models.objects.policy import LimitRangeItem, ResourceQuota, ScopeRequirement
 from models.objects.storage import PersistentVolumeClaim
+from planner.problem.endings import not_ready_words
 from planner.problem.nodes import Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_units, in_words
 from planner.problem.volume_claims import claims_of
@@ -115,6 +117,8 @@ class Quotas:
                 self._coming[claim.key] = claim
             else:
                 self._charge_claim(claim)
+        nodes = problem.cluster.nodes if self._ledgers else ()
+        self._unready = {node.name for node in nodes if not_ready_words(node)}
         self._known: dict[object, tuple[list[_Ledger], Amounts]] = {}
         for pod in problem.cluster.pods if self._ledgers else ():
             if pod.namespace in self._ledgers and not is_new(pod):
@@ -190,15 +194,13 @@ class Quotas:
 
     def release(self, pod: Pod) -> None:
         """A pod that was counted is gone."""
-        ledgers, usage = self._concerned(pod)
-        for ledger in ledgers:
-            ledger.add(usage, -1)
+        self._charge(pod, -1)
 
-    def _charge(self, pod: Pod) -> None:
+    def _charge(self, pod: Pod, sign: int = 1) -> None:
         ledgers, usage = self._concerned(pod)
-        counted = {_COUNT: 1} if pod.is_finished else usage
+        is_stuck = pod.is_terminating and pod.node_name in self._unready
         for ledger in ledgers:
-            ledger.add(counted)
+            ledger.add({_COUNT: 1} if pod.is_finished or is_stuck else usage, sign)
 
     def _concerned(self, pod: Pod) -> tuple[list[_Ledger], Amounts]:
         """The quotas that a pod counts for, and as how much."""

@@ -308,8 +308,8 @@ def test_survive_says_what_helps_pods_that_do_not_end(planner: Planner, tmp_path
 def test_survive_says_that_pods_which_do_not_end_keep_others_from_being_made(
     planner: Planner, tmp_path: Path
 ) -> None:
-    """They hold their share of a quota; the sentence above the table gave constraints alone as the reason."""
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {"pods": "2"}}}
+    """They hold their share of `count/pods`; the sentence named constraints alone as the reason."""
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {"count/pods": "2"}}}
     full = quota | {"metadata": {"name": "all", "namespace": "default"}}
     objects = [node("a1", "a"), node("b1", "b"), *replicas("web", ("a1", "b1")), full]
     told = planner("check", "--survive", ZONE, "-f", write(tmp_path / "full.json", *objects)).out

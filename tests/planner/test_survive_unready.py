@@ -109,14 +109,16 @@ def test_a_pod_of_a_stateful_set_does_not_end_on_a_node_that_does_not_answer(
 
 
 @pytest.mark.parametrize(("seconds", "stays"), [(30, True), (0, False)])
-def test_pods_that_do_not_end_hold_their_share_of_a_quota(seconds: int, stays: bool) -> None:
-    """What went wrong: a replacement was promised that is refused as long as the old pod is there."""
+def test_pods_that_do_not_end_hold_their_share_of_a_quota_of_objects(seconds: int, stays: bool) -> None:
+    """One of `pods` takes them for stuck when their grace period is over, so that others may come."""
     objects = replicas("web", "ab")
     for item in objects[1:]:
         item["spec"]["terminationGracePeriodSeconds"] = seconds
-    loss = without(survive(cluster(*ZONES, *objects, _quota(pods="2")), ZONE), "a")
+    assert not without(survive(cluster(*ZONES, *objects, _quota({"pods": "2"})), ZONE), "a").meanwhile
+    loss = without(survive(cluster(*ZONES, *objects, _quota({"count/pods": "2"})), ZONE), "a")
     assert loss.ok
-    said = "not created: forbidden: exceeded quota: all, requested: pods=1, used: pods=2, limited: pods=2"
+    refused = "exceeded quota: all, requested: count/pods=1, used: count/pods=2, limited: count/pods=2"
+    said = f"not created: forbidden: {refused}"
     assert [(left.pods, left.message) for left in loss.meanwhile] == [(1, said)] * stays
 
 
@@ -141,7 +143,7 @@ def test_pods_of_a_daemon_set_stay_on_nodes_that_do_not_answer() -> None:
     assert without(found, "a").meanwhile == ()
 
 
-def _quota(**hard: str) -> Object:
+def _quota(hard: dict[str, str]) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ResourceQuota",

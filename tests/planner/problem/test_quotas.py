@@ -108,6 +108,16 @@ def test_what_has_ended_counts_for_the_number_of_objects() -> None:
     assert "count/pods=1, used: count/pods=1" in line(pod("p"), quota(count__pods="1"), ended)
 
 
+def test_what_is_terminating_where_nothing_ends_it_counts_for_the_number_of_objects_alone() -> None:
+    """A quota takes pods for stuck whose grace period is over, as on a lost node."""
+    lost = node("lost")
+    lost["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    stuck = pod("old", on="lost", gone=True)
+    assert line(pod("p"), quota(pods="1", count__pods="2"), lost, stuck) == ""
+    assert "count/pods=1, used: count/pods=1" in line(pod("p"), quota(count__pods="1"), lost, stuck)
+    assert "pods=1, used: pods=1" in line(pod("p"), quota(pods="1"), lost, pod("old", on="lost"))
+
+
 def _web(replicas: int) -> Object:
     container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
     return {
