@@ -31,12 +31,12 @@ column nodes are kept, and pods have affinities and budgets:
 | what is gone | the same | 65.16 / 1189 / 585 |
 | what is gone, and `_together` with pods of few nodes first | - | 66.17 / 1112 / 525 |
 
-(*) 20 tiny clusters with --survive cost 98 without it, 96 with it.  Three clusters of 30 nodes with a
-catalogue cost 17.64; 18.79 without machines of types that the bound leaves out (`FEW_MACHINE_TYPES`), 17.73
-where every region has new machines (`WITHOUT_MACHINES`).  Ten of 30 nodes with a catalogue and --pin cost
-120.8, and 121.6 where regions empty no node further (`LOAD`).  Two of 500 nodes cost 392.7 after
-`_distributed`, 414.1 after removals alone; one of 100,000 nodes had no answer in ten minutes without
-`_in_bulk`.
+(*) 19 clusters of 12 to 60 nodes with --survive keep 338 nodes without it, 332 with it.  Three clusters of 30
+nodes with a catalogue cost 17.64; 18.79 without machines of types that the bound leaves out
+(`FEW_MACHINE_TYPES`), 17.73 where every region has new machines (`WITHOUT_MACHINES`).  Ten of 30 nodes with a
+catalogue and --pin cost 120.8, and 121.6 where regions empty no node further (`LOAD`).  Two of 500 nodes cost
+392.7 after `_distributed`, 414.1 after removals alone; one of 100,000 nodes had no answer in ten minutes
+without `_in_bulk`.
 
 Gone: nodes taken away in the order of the bound, without which 46 clusters of 5 and 8 nodes cost 124.9
 instead of 125.9; where a cluster would be worse without some nodes, the choice of the last nodes of domains
