@@ -282,6 +282,17 @@ def namespace(name: str, **labels: str) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
+def quota(hard: Mapping[str, Any], name: str = "q", **spec: Any) -> Object:
+    """A ResourceQuota of the namespace default."""
+    metadata = {"name": name, "namespace": "default"}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": metadata,
+        "spec": {"hard": {**hard}, **spec},
+    }
+
+
 def budget(
     name: str, app: str, allowed: int | None = None, *, namespace: str = "default", **spec: Any
 ) -> Object:

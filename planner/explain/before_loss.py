@@ -71,24 +71,25 @@ class BeforeLoss:
         """The same while the nodes are there, and do not answer."""
         lost = self._failed_without(domain)
         ending = {pod.key for pod in self._without_end(lost, domain)}
-        awaited = {pod.key for pod in self._awaited(domain)}
+        awaited = {pod.key for pod in self._awaited(lost, domain)}
         found = lose_contact(lost, f"{self._key}={domain}", ending, awaited)
         return AtRest(Problem(found, self.problem), True, self._effort)
 
     def waiting_for_the_end(self, domain: str) -> list[int]:
         """The pods in whose place none is made as long as their nodes do not answer."""
-        pods = (pod for pod in self._awaited(domain) if is_replica(pod))
+        awaited = self._awaited(self._failed_without(domain), domain)
+        pods = (pod for pod in awaited if is_replica(pod))
         return [self.problem.pod_index[pod.key] for pod in pods]
 
-    def _awaited(self, domain: str) -> Iterator[Pod]:
+    def _awaited(self, cluster: Cluster, domain: str) -> Iterator[Pod]:
         """The pods that stay Terminating there, of controllers that wait for their end."""
-        for pod in self._without_end(self._failed_without(domain), domain):
+        for pod in self._without_end(cluster, domain):
             job = self.jobs.job_of(pod)
             if set_key(pod) is not None or (job is not None and replaces_ended_only(job)):
                 yield pod
 
     def _without_end(self, cluster: Cluster, domain: str) -> Iterator[Pod]:
-        """The pods that stay Terminating there: they hold what they have of quotas, claims and affinity."""
+        """The pods that stay Terminating there: they hold their claims and their place in affinity."""
         names = self.nodes_of(domain)
         for pod in cluster.pods:
             ends = pod.is_finished or pod.spec.termination_grace_period_seconds == 0

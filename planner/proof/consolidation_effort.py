@@ -83,7 +83,7 @@ PODS_BROUGHT_BACK = 4
 RECREATION_SHARE = 0.4
 #: With --survive: the part of the search in which a lost domain's pods need room in sum and no more, and how
 #: many thousandths of all room are to spare in the one after it, with half of the work that is left.  More
-#: searches, with 100 and 250 to spare, cost twice the time on 19 clusters and saved no node.
+#: searches, with 100 and 250 to spare, took a sixth more time on 19 clusters and saved no node.
 SURVIVAL_FIRST_SHARE, SURVIVAL_TO_SPARE = 0.5, 30
 #: Up to so many domains that is tried with room for an equal share in each: of 60 nodes in three zones, with
 #: volumes, 24 are kept, where 38 were.

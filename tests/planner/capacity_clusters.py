@@ -20,6 +20,7 @@ from tests.builders import (
     labelled,
     node,
     pod,
+    quota,
     replica,
     revision,
     scaled,
@@ -76,7 +77,7 @@ def mixed(seed: int) -> list[Object]:
         objects += _workload(draw, f"w{number}", names)
     if draw.random() < 0.25:
         hard = draw.choice(({"pods": draw.randint(1, 12)}, {"requests.cpu": draw.choice(("3", "6", "12"))}))
-        objects.append(_quota(hard))
+        objects.append(quota(hard, "most"))
     return objects
 
 
@@ -148,15 +149,6 @@ def _words(draw: Random, name: str) -> dict[str, Any]:
     if draw.random() < 0.3:
         words["priority"] = draw.choice((5, 5, -1))
     return words
-
-
-def _quota(hard: dict[str, Any]) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "most", "namespace": "default"},
-        "spec": {"hard": hard},
-    }
 
 
 def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision]:

@@ -8,7 +8,7 @@ import pytest
 
 from planner import drain
 from planner.simulation.survive import survive
-from tests.builders import ZONE, Object, claim, cluster, node, pod, scaled, term, volume
+from tests.builders import ZONE, Object, claim, cluster, node, pod, quota, scaled, term, volume
 from tests.planner.test_survive import ZONES, replicas, row, without
 
 NOT_READY = [{"type": "Ready", "status": "False"}]
@@ -114,10 +114,10 @@ def test_pods_that_do_not_end_hold_their_share_of_a_quota_of_objects(seconds: in
     objects = replicas("web", "ab")
     for item in objects[1:]:
         item["spec"]["terminationGracePeriodSeconds"] = seconds
-    assert not without(survive(cluster(*ZONES, *objects, _quota({"pods": "2"})), ZONE), "a").meanwhile
-    loss = without(survive(cluster(*ZONES, *objects, _quota({"count/pods": "2"})), ZONE), "a")
+    assert not without(survive(cluster(*ZONES, *objects, quota({"pods": "2"})), ZONE), "a").meanwhile
+    loss = without(survive(cluster(*ZONES, *objects, quota({"count/pods": "2"})), ZONE), "a")
     assert loss.ok
-    refused = "exceeded quota: all, requested: count/pods=1, used: count/pods=2, limited: count/pods=2"
+    refused = "exceeded quota: q, requested: count/pods=1, used: count/pods=2, limited: count/pods=2"
     said = f"not created: forbidden: {refused}"
     assert [(left.pods, left.message) for left in loss.meanwhile] == [(1, said)] * stays
 
@@ -141,15 +141,6 @@ def test_pods_of_a_daemon_set_stay_on_nodes_that_do_not_answer() -> None:
     web[1]["spec"]["terminationGracePeriodSeconds"] = 0
     found = survive(cluster(node("a", zone="a"), node("b", zone="b"), *web, daemons, *there), ZONE)
     assert without(found, "a").meanwhile == ()
-
-
-def _quota(hard: dict[str, str]) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "all", "namespace": "default"},
-        "spec": {"hard": hard},
-    }
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])

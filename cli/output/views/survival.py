@@ -108,7 +108,7 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     ]
     if not rows:
         return
-    # Also a quota refuses new pods for those that are there.
+    # Also a quota of count/pods refuses new pods for those that are there.
     is_held = any(left.message.startswith(NOT_CREATED) for _, left in found)
     ends = "some of its pods do not end, " if is_held else ""
     yield Sentence(

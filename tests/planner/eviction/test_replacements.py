@@ -7,6 +7,7 @@ import pytest
 
 from planner import consolidate, drain, rebalance
 from planner.eviction.controllers import GATED
+from tests import builders
 from tests.builders import HARD, ZONE, cluster, node, pod
 
 Object = dict[str, Any]
@@ -15,7 +16,7 @@ Object = dict[str, Any]
 def quota(**hard: str) -> Object:
     """A ResourceQuota of requests.cpu, or of other things by their names."""
     named = {"requests.cpu" if key == "cpu" else key: amount for key, amount in hard.items()}
-    return {"kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": named}}
+    return builders.quota(named)
 
 
 def limits(**item: Any) -> Object:

@@ -6,6 +6,7 @@ import pytest
 
 from models import Cluster
 from planner import rollout, simulate, solve
+from tests import builders
 from tests.builders import LONG_AGO, cluster, node, pod
 
 Object = dict[str, Any]
@@ -14,8 +15,7 @@ Object = dict[str, Any]
 def quota(name: str = "q", scopes: tuple[str, ...] = (), **hard: str) -> Object:
     """A ResourceQuota; `requests_cpu` stands for `requests.cpu`, `count__pods` for `count/pods`."""
     names = {key: key.replace("__", "/").replace("_", ".") for key in hard}
-    spec: Object = {"hard": {names[key]: amount for key, amount in hard.items()}}
-    return {"kind": "ResourceQuota", "metadata": {"name": name}, "spec": spec | {"scopes": [*scopes]}}
+    return builders.quota({names[key]: amount for key, amount in hard.items()}, name, scopes=[*scopes])
 
 
 def line(new: Object, *objects: Object) -> str:
