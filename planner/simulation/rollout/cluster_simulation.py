@@ -39,6 +39,8 @@ class PodChange(Enum):
     """Told to go, and running until it has ended."""
     LOST = "lost"
     """Gone at once: it had no node or no grace period, or was evicted for another."""
+    STUCK = "stuck"
+    """Told to go where nothing ends it, for so long that quotas do not count on it."""
     ENDED = "ended"
     SUCCEEDED = "succeeded"
     """Run to its end, as pods of Jobs do."""
@@ -185,6 +187,12 @@ class ClusterSimulation:
         found = self.problem.endings.why_not(pod)
         return "" if found is None else f"{self.problem.pods[pod].name} does not end: {found.words}"
 
+    def become_stuck(self, pod: int) -> None:
+        """A pod that was told to go where nothing ends it is taken for stuck."""
+        if self._quotas:
+            self._quotas.leave_stuck(self.problem.pods[pod])
+            self.happened.append((PodChange.STUCK, pod))
+
     def original_of(self, double: int) -> int:
         """The pod whose room it holds."""
         return self._originals[double]
@@ -233,9 +241,6 @@ class ClusterSimulation:
         self.scheduler.state.unbind(pod)
         self.scheduler.state.bind(self._doubles[pod], node)
         self.leaving[self._doubles[pod]] = None
-        why = self.problem.endings.why_not(pod)
-        if why is not None and why.reason == "NodeNotReady":
-            self._quotas.leave_stuck(self.problem.pods[pod])
         self._changes += 1
         self.happened.append((PodChange.LEAVING, pod))
 
