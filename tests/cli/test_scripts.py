@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.output.views.scripts.preflight import nodes
-from tests.builders import Object, cluster, node, pod, spread
+from tests.builders import Object, cluster, node, pod, scaled, spread
 from tests.cli.conftest import Planner
 from tests.cli.test_rebalance import full_zone
 
@@ -151,6 +151,21 @@ def test_waves(planner: Planner, tmp_path: Path) -> None:
     assert 0 < len(first["steps"]) < len(whole["steps"])
     assert (ended.code, first["status"], first["after"]["hardViolations"] > 0) == (1, "Feasible", True)
     assert any("1 of 2 waves" in note for note in first["notes"])
+
+
+@pytest.mark.parametrize(("uid", "gate"), [("", True), ("u", False)])
+def test_pods_that_a_workload_is_to_make(planner: Planner, tmp_path: Path, uid: str, gate: bool) -> None:
+    """What went wrong: a StatefulSet that made its pods in turn was said not to be there.
+
+    A gate was proposed for its template, which would roll out all that run.
+    """
+    web = scaled("StatefulSet", "web", 2)
+    web["metadata"]["uid"] = uid
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("n1"), web]}))
+    told = planner("solve", "-f", str(path), "-o", "script").out
+    assert ("planner/hold" in told, "web is not there yet" in told) == (gate, gate)
+    assert ("# planned for pods that default/StatefulSet/web is still to make: n1 2." in told) is not gate
 
 
 def test_gated_pods_are_taken_in(planner: Planner, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from cli.output.views.scripts.frame import Frame, checked, command, one_line, sc
 from cli.output.views.scripts.moves import pinning
 from cli.output.views.scripts.preflight import budgets, exists, nodes, owner_of, owners
 from models import Cluster
+from models.controllers.apply import workloads_in
 from models.errors import InputError
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
@@ -152,8 +153,15 @@ def _fragments(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapsh
         elif step.node is not None:
             narrow = narrowed(pod.spec.affinity, OnNodes(nodes=(step.node,)))
             yield from _fragment(f"pod {pod.key} goes to {step.node}:", {"spec": {"affinity": narrow}})
+    stored = workloads_in(snapshot)
+    there = {f"{item.namespace}/{item.kind}/{item.name}" for item in stored if item.metadata.uid}
     for key, count in waiting.items():
         shares = ", ".join(f"{node} {number}" for node, number in sorted(count.items()))
+        if key in there:
+            # A gate in its template would roll out the pods that run.
+            come = f"planned for pods that {key} is still to make: {shares}. Nothing leads them there."
+            yield f"# {one_line(come)}"
+            continue
         held = {"schedulingGates": [{"name": GATE}]}
         yield from _fragment(
             f"{key} is not there yet, its pods go to {shares}. Applied with this gate they wait; then plan "
