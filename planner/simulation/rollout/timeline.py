@@ -10,6 +10,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation, PodChange
 from planner.simulation.rollout.controllers import Controller, ControllerRun
@@ -96,7 +97,13 @@ class Timeline:
                 for controller in self._watching.get(pod, ()):
                     self._wake(controller)
             self._try_again(change)
-            if change in {PodChange.MADE, PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}:
+            if change in {
+                PodChange.MADE,
+                PodChange.LOST,
+                PodChange.STUCK,
+                PodChange.ENDED,
+                PodChange.SUCCEEDED,
+            }:
                 self._wake_scheduler()
             if change in {PodChange.LEAVING, PodChange.LOST} and pod in self._runs:
                 self._runs[pod].observe(self._simulation)
@@ -146,10 +153,14 @@ class Timeline:
             if double in simulation.leaving:
                 simulation.end(double)
 
-        if not simulation.why_not_ended(pod):
+        why = simulation.problem.endings.why_not(pod)
+        if why is None:
             self._after(self._pace.end(simulation.now), end)
+        elif why.reason == "Finalizer":
+            stop = partial(simulation.become_stuck, double, has_stopped=True)
+            self._after(self._pace.end(simulation.now), stop)
         elif pod != double and (seconds := simulation.problem.endings.stuck_after(pod)) is not None:
-            self._after(seconds, lambda: simulation.become_stuck(pod))
+            self._after(seconds, partial(simulation.become_stuck, double, has_stopped=False))
 
     def _wake(self, controller: Controller, later: float = 0.0) -> None:
         """Let a controller reconcile soon, if it is not about to anyway."""

@@ -88,6 +88,27 @@ def test_a_pod_that_does_not_end_counts_for_a_quota_of_objects_alone(
     assert found.completes is completes
 
 
+@pytest.mark.parametrize(
+    ("kind", "strategy", "completes"),
+    [
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}, True),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, True),
+        ("StatefulSet", {}, False),
+    ],
+)
+def test_a_pod_that_a_finalizer_holds_has_stopped(kind: str, strategy: Object, completes: bool) -> None:
+    """What went wrong: it held its room for ever.
+
+    Its kubelet ends its containers and says that it has failed or succeeded: only its name is taken still.
+    """
+    item = web(1, constraints=[], cpu="3", kind=kind, **strategy)
+    (name,) = (found["metadata"]["name"] for found in running(item, ["a1"]) if found["kind"] == "Pod")
+    objects = changed(running(item, ["a1"], *zones("a")), name, finalizers=["example.com/hold"])
+    found = rollout(Cluster.from_objects(objects), manifests(item), replays=4, restart=True)
+    assert found.completes is completes
+    assert ("example.com/hold is removed" in found.workloads[0].message) is not completes
+
+
 def of_kind(replicas: int, kind: str) -> Object:
     """A workload `web` of such a kind, without constraints."""
     item = web(replicas, kind=kind, constraints=[])
