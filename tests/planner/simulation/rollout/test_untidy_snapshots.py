@@ -66,24 +66,47 @@ def test_a_dump_has_the_replica_sets_of_its_rollouts() -> None:
 
 @pytest.mark.parametrize(
     ("hard", "completes"),
-    [({"pods": "1"}, True), ({"requests.cpu": "100m"}, True), ({"count/pods": "1"}, False)],
+    [({"pods": "3"}, True), ({"requests.cpu": "300m"}, True), ({"count/pods": "3"}, False)],
 )
 def test_a_pod_that_does_not_end_counts_for_a_quota_of_objects_alone(
     hard: dict[str, str], completes: bool
 ) -> None:
     """What went wrong: it kept its replacement from being made, though a quota takes it for stuck in time."""
-    lost, there = zones("ab")
+    lost, *others = zones("abc")
     lost["spec"] = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]}
-    item = web(1, constraints=[], strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
+    item = web(3, constraints=[], strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
+    there = running(item, ["a1", "b1", "c1"], lost, *others)
+    unready = {"conditions": [{"type": "Ready", "status": "False"}]}
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": "all", "namespace": "shop"},
         "spec": {"hard": hard},
     }
-    cluster = Cluster.from_objects([*running(item, ["a1"], lost, there), quota])
-    found = rollout(cluster, manifests(item), replays=4, restart=True)
+    cluster = Cluster.from_objects([*changed(there, "web-old-0", status=unready), quota])
+    found = rollout(cluster, manifests(item), replays=12, restart=True)
     assert found.completes is completes
+
+
+@pytest.mark.parametrize(
+    ("kind", "strategy", "completes"),
+    [
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}, True),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, True),
+        ("StatefulSet", {}, False),
+    ],
+)
+def test_a_pod_that_a_finalizer_holds_has_stopped(kind: str, strategy: Object, completes: bool) -> None:
+    """What went wrong: it held its room for ever.
+
+    Its kubelet ends its containers and says that it has failed or succeeded: only its name is taken still.
+    """
+    item = web(1, constraints=[], cpu="3", kind=kind, **strategy)
+    (name,) = (found["metadata"]["name"] for found in running(item, ["a1"]) if found["kind"] == "Pod")
+    objects = changed(running(item, ["a1"], *zones("a")), name, finalizers=["example.com/hold"])
+    found = rollout(Cluster.from_objects(objects), manifests(item), replays=4, restart=True)
+    assert found.completes is completes
+    assert ("example.com/hold is removed" in found.workloads[0].message) is not completes
 
 
 def of_kind(replicas: int, kind: str) -> Object:
