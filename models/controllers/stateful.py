@@ -1,6 +1,6 @@
 """StatefulSets: numbered pods, each with claims of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from models.controllers.templates import new_pod, stand_in_hash, stand_in_uid, usable
 from models.objects.base import NamespacedObject, ObjectMeta
@@ -16,22 +16,61 @@ _POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
-    """The missing ordinals, lowest first; one whose old pod is still there has to wait for it.
-
-    Pods of ordinals beyond the wanted range change nothing: the controller makes the missing ones before it
-    deletes those.
-    """
+    """The missing ordinals, lowest first; one whose old pod is still there has to wait for it."""
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
         return
     known, status = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}", owner.status
-    for ordinal in owner.spec.wanted_ordinals:
+    for ordinal in wanted_ordinals(owner, _ordinals_of(pods)):
         name = f"{owner.name}-{ordinal}"
         key = f"{owner.namespace}/{name}"
         if key not in taken:
             taken.add(key)
             told = status.current_revision if is_kept(owner, ordinal) else status.update_revision
             yield pod_of_template(owner, template, name, told or known)
+
+
+def wanted_ordinals(owner: StatefulSet, there: Collection[int]) -> Sequence[int]:
+    """The ordinals that a set is to have when it has pods of some ordinals.
+
+    Pods of other ordinals than it asks for change nothing: the controller makes the missing ones before it
+    deletes those.  Where no controller has numbered the pods each of them stands for a missing one.
+    """
+    wanted = owner.spec.wanted_ordinals
+    others = _taken_for_missing(owner, there)
+    if not others:
+        return wanted
+    missing = [ordinal for ordinal in wanted if ordinal not in there]
+    return sorted(others.union(wanted).difference(missing[len(missing) - len(others) :]))
+
+
+def numbered_freely(owner: StatefulSet, pods: Iterable[Pod]) -> Iterator[str]:
+    """A note where pods of other ordinals than a set asks for stand for missing ones."""
+    others = sorted(_taken_for_missing(owner, _ordinals_of(pods)))
+    if others:
+        these = f"{owner.name}-{others[0]}" + (f" and {len(others) - 1} more" if len(others) > 1 else "")
+        yield (
+            f"StatefulSet {owner.key} has no status, and pods of other ordinals than it asks for ({these}): "
+            "they are taken for those that are missing"
+        )
+
+
+def _taken_for_missing(owner: StatefulSet, there: Collection[int]) -> set[int]:
+    """The ordinals that are not asked for, if no controller numbered the pods and they are not too many."""
+    spec = owner.spec
+    is_usual = not (spec.ordinals.start or spec.reserve_ordinals)
+    if never_seen(owner) and is_usual and len(there) <= spec.replicas:
+        return set(there).difference(spec.wanted_ordinals)
+    return set()
+
+
+def never_seen(owner: StatefulSet) -> bool:
+    """Whether a set was never on an API server: its snapshot is generated, or made by hand."""
+    return "status" not in owner.model_fields_set
+
+
+def _ordinals_of(pods: Iterable[Pod]) -> set[int]:
+    return {ordinal for pod in pods if (ordinal := ordinal_of(pod)) is not None}
 
 
 def pod_of_template(owner: StatefulSet, template: PodTemplateSpec, name: str, revision: str) -> Pod:

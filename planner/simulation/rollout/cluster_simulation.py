@@ -233,6 +233,9 @@ class ClusterSimulation:
         self.scheduler.state.unbind(pod)
         self.scheduler.state.bind(self._doubles[pod], node)
         self.leaving[self._doubles[pod]] = None
+        why = self.problem.endings.why_not(pod)
+        if why is not None and why.reason == "NodeNotReady":
+            self._quotas.leave_stuck(self.problem.pods[pod])
         self._changes += 1
         self.happened.append((PodChange.LEAVING, pod))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from planner import rollout
 from planner.documents.rollout import Rollout
 from planner.simulation.rollout.draw import begin
@@ -42,6 +42,48 @@ def test_a_dump_has_the_replica_sets_of_its_deployments(restart: bool) -> None:
     assert [item.workload for item in found.workloads] == ["Deployment/web"]
     assert "ReplicaSet shop/web-old is left to its Deployment: its manifest is not applied" in found.notes
     assert rollout(new, manifests(dump[0]), replays=4, restart=restart).workloads == found.workloads
+
+
+def test_a_dump_may_have_nothing_but_replica_sets_of_deployments() -> None:
+    """What went wrong: it was said that the manifests have no workload, not why none is rolled out."""
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    dump = [item for item in objects if item["kind"] == "ReplicaSet"]
+    with pytest.raises(InputError, match="ReplicaSet shop/web-old is left to its Deployment"):
+        applied(objects, *dump)
+
+
+def test_a_dump_has_the_replica_sets_of_its_rollouts() -> None:
+    """What went wrong: they were applied like ReplicaSets that nothing owns."""
+    argo: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    rollout_, owned = (item for item in objects if item["kind"] in {"Deployment", "ReplicaSet"})
+    rollout_ |= argo
+    owned["metadata"]["ownerReferences"][0] |= argo
+    older = {**owned, "spec": {**owned["spec"], "replicas": 5}}
+    with pytest.raises(InputError, match="ReplicaSet shop/web-old is left to its Rollout"):
+        applied(objects, rollout_, older)
+
+
+@pytest.mark.parametrize(
+    ("hard", "completes"),
+    [({"pods": "1"}, True), ({"requests.cpu": "100m"}, True), ({"count/pods": "1"}, False)],
+)
+def test_a_pod_that_does_not_end_counts_for_a_quota_of_objects_alone(
+    hard: dict[str, str], completes: bool
+) -> None:
+    """What went wrong: it kept its replacement from being made, though a quota takes it for stuck in time."""
+    lost, there = zones("ab")
+    lost["spec"] = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]}
+    item = web(1, constraints=[], strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "all", "namespace": "shop"},
+        "spec": {"hard": hard},
+    }
+    cluster = Cluster.from_objects([*running(item, ["a1"], lost, there), quota])
+    found = rollout(cluster, manifests(item), replays=4, restart=True)
+    assert found.completes is completes
 
 
 def of_kind(replicas: int, kind: str) -> Object:
