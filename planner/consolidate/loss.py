@@ -9,7 +9,7 @@ their room.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from planner.whatif.eviction import without_pods
 
 UNSURVIVED = "without it pods would find no node when a domain is lost"
 UNTRIED = "it is not known yet what the loss of a domain leaves without it"
+NO_DOMAIN = "without it no domain that may be lost would be left"
 
 
 class PodsWithoutNode(NamedTuple):
@@ -84,6 +85,8 @@ class DomainLosses:
         if not self.complete:
             return UNTRIED
         before = BeforeLoss(cluster, self.key)
+        if not before.domains:
+            return NO_DOMAIN
         if before.evicted > self.evicted:
             return UNSURVIVED
         for domain in before.domains:
@@ -93,7 +96,9 @@ class DomainLosses:
                 return UNSURVIVED
         return ""
 
-    def lacking(self, cluster: Cluster, is_over: Callable[[], bool]) -> Mapping[str, Mapping[str, int]]:
+    def lacking(
+        self, cluster: Cluster, among: Collection[str], is_over: Callable[[], bool]
+    ) -> Mapping[str, Mapping[str, int]]:
         """By domain whose loss leaves more pods over than now what these request more, as far as time goes.
 
         By "" nothing, where preemption evicts more pods before any domain is lost.
@@ -102,7 +107,7 @@ class DomainLosses:
         found = dict[str, Mapping[str, int]]()
         if before.evicted > self.evicted:
             found[""] = {}
-        for domain in before.domains:
+        for domain in filter(among.__contains__, before.domains):
             more = None if is_over() else self._more(before, domain)
             if more is not None:
                 found[domain] = more
