@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +61,8 @@ class DomainLosses:
     all_come_again: bool
     #: Whether all domains were lost before the time was over; of the others nothing is known.
     complete: bool = True
+    #: The cluster as it is now, compiled: most pods of another one are among its pods.
+    problem: Problem | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -68,14 +70,14 @@ class DomainLosses:
     ) -> DomainLosses:
         """The domains of a key that some node has, as far as the time goes."""
         problem.cluster.domains(key, f"--survive {key}")
-        before = BeforeLoss(problem.cluster, key)
+        before = BeforeLoss(problem.cluster, key, known=problem)
         found = dict[str, PodsWithoutNode]()
         for domain in before.domains:
             if is_over():
                 break
             found[domain] = _loss(before, before.without(domain))
         complete = len(found) == len(before.domains)
-        return cls(key, found, before.evicted, _all_come_again(problem, movable), complete)
+        return cls(key, found, before.evicted, _all_come_again(problem, movable), complete, problem)
 
     def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = lambda: False) -> str:
         """Why more pods than now may find no node when a domain is lost that this cluster has; or nothing.
@@ -84,7 +86,7 @@ class DomainLosses:
         """
         if not self.complete:
             return UNTRIED
-        before = BeforeLoss(cluster, self.key)
+        before = BeforeLoss(cluster, self.key, known=self.problem)
         if not before.domains:
             return NO_DOMAIN
         if before.evicted > self.evicted:
@@ -103,7 +105,7 @@ class DomainLosses:
 
         By "" nothing, where preemption evicts more pods before any domain is lost.
         """
-        before = BeforeLoss(cluster, self.key)
+        before = BeforeLoss(cluster, self.key, known=self.problem)
         found = dict[str, Mapping[str, int]]()
         if before.evicted > self.evicted:
             found[""] = {}
@@ -126,7 +128,7 @@ class DomainLosses:
 
         None where it is too large for that, or the time is over.
         """
-        before = BeforeLoss(cluster, self.key)
+        before = BeforeLoss(cluster, self.key, known=self.problem)
         seeds = other_ties.seeds(before.problem, effort)
         found = dict[str, int]()
         for domain in before.domains if seeds else ():
