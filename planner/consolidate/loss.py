@@ -21,6 +21,7 @@ from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.problem.problem import Problem
+from planner.proof.consolidation_effort import PRICE_OF_LOSS
 from planner.proof.effort import DrawEffort
 from planner.proof.meter import Meter
 from planner.scheduler import other_ties
@@ -59,10 +60,10 @@ class DomainLosses:
     evicted: int
     #: Whether controllers make every pod again that may move: some do not where there are too many.
     all_come_again: bool
+    #: The cluster as it is now, compiled: most pods of another one are among its pods.
+    problem: Problem = field(compare=False, repr=False)
     #: Whether all domains were lost before the time was over; of the others nothing is known.
     complete: bool = True
-    #: The cluster as it is now, compiled: most pods of another one are among its pods.
-    problem: Problem | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -77,7 +78,11 @@ class DomainLosses:
                 break
             found[domain] = _loss(before, before.without(domain))
         complete = len(found) == len(before.domains)
-        return cls(key, found, before.evicted, _all_come_again(problem, movable), complete, problem)
+        return cls(key, found, before.evicted, _all_come_again(problem, movable), problem, complete)
+
+    def work(self, domains: int) -> float:
+        """The work of losing so many domains."""
+        return PRICE_OF_LOSS * len(self.problem.pods) * domains
 
     def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = lambda: False) -> str:
         """Why more pods than now may find no node when a domain is lost that this cluster has; or nothing.

@@ -115,6 +115,7 @@ class _Consolidation:
             self._meter.look_for("pods without a node when a domain is lost")
             about = self._alone.problem, self._alone.movable, question.survive
             self._losses = DomainLosses.of(*about, self._meter.over)
+            self._meter.spend(self._losses.work(len(self._losses.of_domain)))
         #: Whether the machines that are looked at are all that a plan may add.
         self._claimed = True
         self._setting = self._alone

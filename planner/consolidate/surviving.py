@@ -52,7 +52,7 @@ class SurvivingNodes:
                 return self._with_fewer(layout, removed, given_back, len(more), work)
             # More room harms no other domain.
             among = among & lacking.keys()
-            if work.left() < self._price(len(among)):
+            if work.left() < self.losses.work(len(among)):
                 times *= effort.SURVIVAL_GROWTH
             more = self._with_room(removed, {domain: times * need for domain, need in lacking.items()})
             if not more:
@@ -78,14 +78,11 @@ class SurvivingNodes:
 
     def _may_be_tried(self, work: Meter, domains: int) -> bool:
         """Whether the work is enough for one more trial of so many domains, which is spent."""
-        price = self._price(domains)
+        price = self.losses.work(domains)
         if not self.losses.complete or work.over() or work.left() < price:
             return False
         work.spend(price)
         return True
-
-    def _price(self, domains: int) -> float:
-        return effort.PRICE_OF_LOSS * len(self.setting.problem.pods) * domains
 
     def _lacking(self, end: Cluster, among: Collection[str]) -> dict[str, _Floats]:
         """By domain whose loss leaves more pods over than now what these request, of each resource."""

@@ -92,10 +92,11 @@ class Scheduler:
         """Decide every pending pod, in the queue's order."""
         self.restore_nominations(self.queue)
         for _, alike in groupby(self.queue, lambda pod: int(self.problem.template_of[pod])):
-            pods = [*alike]
+            pods, placed = [*alike], 0
             for node in self._in_succession(pods):
-                yield SchedulingDecision(pods.pop(0), node)
-            for pod in pods:
+                yield SchedulingDecision(pods[placed], node)
+                placed += 1
+            for pod in pods[placed:]:
                 yield self.take(pod)
                 self.state.forget_history()
 
