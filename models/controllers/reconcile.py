@@ -69,9 +69,10 @@ class _Returning:
         self._strangers: list[Pod] = []
         self._names: dict[tuple[str, str], Iterator[str]] = {}
         self._specs: dict[object, PodSpec] = {}
+        self._deciding: dict[object, Workload | None] = {}
         for pod in gone:
-            workload = self._workloads.above(pod)
-            if workload is not None and self._makes_pods(pod, workload):
+            workload = self._decides_on(pod)
+            if workload is not None:
                 self._waiting[_place(pod, workload)].append(pod)
             elif pod.metadata.controller is not None and is_live(pod):
                 self._strangers.append(pod)
@@ -85,18 +86,21 @@ class _Returning:
         old = left.popleft()
         name = new.pod.name if _same_owner(old, new.pod) else self._name(old)
         self._taken.add(f"{old.namespace}/{name}")
-        return NewPod(_again(old, name, self._spec_of(old, new.pod.spec)), new.workload)
+        uid = new.pod.metadata.uid if name == new.pod.name else stand_in_uid("Pod", f"{old.namespace}/{name}")
+        return NewPod(_again(old, name, uid, self._spec_of(old, new.pod.spec)), new.workload)
 
     def of_unknown_workloads(self, made: Iterable[NewPod]) -> Iterator[NewPod]:
         """The pods whose workload the snapshot lacks: it is taken to want them back."""
         self._taken.update(new.pod.key for new in made)
         for old in self._strangers:
-            pod = _again(old, self._name(old), self._spec_of(old, None))
+            name = self._name(old)
+            uid = stand_in_uid("Pod", f"{old.namespace}/{name}")
+            pod = _again(old, name, uid, self._spec_of(old, None))
             yield NewPod(pod, self._workloads.controller_of(old) or pod)
 
     def _spec_of(self, old: Pod, template: PodSpec | None) -> PodSpec:
         """The spec before the pod had a node; pods that share all its parts share the whole."""
-        parts = tuple([id(value) for name, value in old.spec.__dict__.items() if name != "node_name"])
+        parts = tuple(map(id, {**old.spec.__dict__, "node_name": None}.values()))
         of_template: object = None
         if template is not None:
             resized = id(template.containers) if old.may_be_resized(template) else None
@@ -107,10 +111,15 @@ class _Returning:
             found = self._specs[of_template, parts] = made_again(old, template or ungated)
         return found
 
-    def _makes_pods(self, pod: Pod, workload: Workload) -> bool:
-        """Whether a workload in the snapshot decides on the pod's return: it needs a template for that."""
-        below = self._workloads.controller_of(pod)
-        return any(item is not None and usable(item.spec.template) for item in (workload, below))
+    def _decides_on(self, pod: Pod) -> Workload | None:
+        """The workload in the snapshot that decides on the pod's return: it needs a template for that."""
+        owner = pod.metadata.controller
+        whose = None if owner is None else (pod.namespace, owner.kind, owner.name, owner.uid)
+        if whose not in self._deciding:
+            workload, below = self._workloads.above(pod), self._workloads.controller_of(pod)
+            makes = any(item is not None and usable(item.spec.template) for item in (workload, below))
+            self._deciding[whose] = workload if makes else None
+        return self._deciding[whose]
 
     def _name(self, old: Pod) -> str:
         owner = old.metadata.controller
@@ -140,7 +149,7 @@ def _same_owner(one: Pod, other: Pod) -> bool:
     return first is not None and second is not None and first.name == second.name
 
 
-def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
+def _again(old: Pod, name: str, uid: str, spec: PodSpec) -> Pod:
     """The pod as it is made anew: without a time, a status, or what was noted on the old one alone."""
     annotations = old.metadata.annotations
     if DELETION_COST in annotations:
@@ -148,7 +157,7 @@ def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
     metadata = old.metadata.model_copy(
         update={
             "name": name,
-            "uid": stand_in_uid("Pod", f"{old.namespace}/{name}"),
+            "uid": uid,
             "annotations": annotations,
             "creation_timestamp": None,
             "generation": 0,

@@ -1,7 +1,9 @@
 """StatefulSets: numbered pods, each with claims of its own."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
+from models.controllers.owners import is_live
 from models.controllers.templates import new_pod, stand_in_hash, stand_in_uid, usable
 from models.objects.base import NamespacedObject, ObjectMeta
 from models.objects.custom_workload import CloneSet
@@ -21,7 +23,7 @@ def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str
     if template is None or template.spec is None:
         return
     known, status = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}", owner.status
-    for ordinal in wanted_ordinals(owner, _ordinals_of(pods)):
+    for ordinal in wanted_ordinals(owner, pods):
         name = f"{owner.name}-{ordinal}"
         key = f"{owner.namespace}/{name}"
         if key not in taken:
@@ -30,23 +32,22 @@ def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str
             yield pod_of_template(owner, template, name, told or known)
 
 
-def wanted_ordinals(owner: StatefulSet, there: Collection[int]) -> Sequence[int]:
-    """The ordinals that a set is to have when it has pods of some ordinals.
+def wanted_ordinals(owner: StatefulSet, pods: Iterable[Pod]) -> Sequence[int]:
+    """The ordinals that a set is to have, whose pods these are, in the order in which they come.
 
     Pods of other ordinals than it asks for change nothing: the controller makes the missing ones before it
-    deletes those.  Where no controller has numbered the pods each of them stands for a missing one.
+    deletes those.  Where no controller has numbered the pods it keeps them all, and lacks the lowest others.
     """
-    wanted = owner.spec.wanted_ordinals
-    others = _taken_for_missing(owner, there)
-    if not others:
+    wanted, there = owner.spec.wanted_ordinals, _numbered_freely(owner, pods)
+    if there.issubset(wanted[: len(there)]):
         return wanted
-    missing = [ordinal for ordinal in wanted if ordinal not in there]
-    return sorted(others.union(wanted).difference(missing[len(missing) - len(others) :]))
+    lacking = (ordinal for ordinal in wanted if ordinal not in there)
+    return [*sorted(there), *islice(lacking, len(wanted) - len(there))]
 
 
 def numbered_freely(owner: StatefulSet, pods: Iterable[Pod]) -> Iterator[str]:
     """A note where pods of other ordinals than a set asks for stand for missing ones."""
-    others = sorted(_taken_for_missing(owner, _ordinals_of(pods)))
+    others = sorted(_numbered_freely(owner, pods).difference(owner.spec.wanted_ordinals))
     if others:
         these = f"{owner.name}-{others[0]}" + (f" and {len(others) - 1} more" if len(others) > 1 else "")
         yield (
@@ -55,22 +56,18 @@ def numbered_freely(owner: StatefulSet, pods: Iterable[Pod]) -> Iterator[str]:
         )
 
 
-def _taken_for_missing(owner: StatefulSet, there: Collection[int]) -> set[int]:
-    """The ordinals that are not asked for, if no controller numbered the pods and they are not too many."""
+def _numbered_freely(owner: StatefulSet, pods: Iterable[Pod]) -> set[int]:
+    """The ordinals of its live pods, if no controller has numbered them and they are not too many."""
     spec = owner.spec
-    is_usual = not (spec.ordinals.start or spec.reserve_ordinals)
-    if never_seen(owner) and is_usual and len(there) <= spec.replicas:
-        return set(there).difference(spec.wanted_ordinals)
-    return set()
+    if not never_seen(owner) or spec.ordinals.start or spec.reserve_ordinals:
+        return set()
+    there = {ordinal for pod in pods if is_live(pod) and (ordinal := ordinal_of(pod)) is not None}
+    return there if len(there) <= spec.replicas else set()
 
 
 def never_seen(owner: StatefulSet) -> bool:
     """Whether a set was never on an API server: its snapshot is generated, or made by hand."""
     return "status" not in owner.model_fields_set
-
-
-def _ordinals_of(pods: Iterable[Pod]) -> set[int]:
-    return {ordinal for pod in pods if (ordinal := ordinal_of(pod)) is not None}
 
 
 def pod_of_template(owner: StatefulSet, template: PodTemplateSpec, name: str, revision: str) -> Pod:

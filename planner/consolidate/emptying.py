@@ -22,11 +22,11 @@ from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMoves, SafeMove
 from planner.consolidate.layout import Layout, Reserve, moves_to
-from planner.consolidate.loss import UNSURVIVED, DomainLosses
+from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses
 from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.setting import Setting, in_the_end
-from planner.consolidate.surviving import SurvivingNodes
+from planner.consolidate.surviving import SurvivedLoss, SurvivingNodes
 from planner.consolidate.wave_order import EmptyingOrder, asking_about_each_other
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import RESTRICTED, Landing, PinPolicy
@@ -57,6 +57,8 @@ class Emptied:
     waves: Sequence[Sequence[Landing]] = ()
     given_back: Mapping[int, StayingNode] = field(default_factory=dict)
     meanwhile: Mask | None = None
+    #: Whether without all nodes of the layout pods would be left over when a domain is lost.
+    is_lost: bool = False
 
     @property
     def moves(self) -> int:
@@ -125,15 +127,20 @@ class Emptying:
 
         Pods of kept nodes move, too.
         """
-        best, removed = self._without_moves(layout), self._surviving(layout)
+        best, survived = Emptied(self.setting.trial, self._problem.nodes.none), self._surviving(layout)
+        if self.losses is None:
+            best = self._without_moves(layout)
+        removed = survived.removed
         cost = self.setting.removable.cost
         planned = moves_to(self._problem, self.setting.movable, self.setting.before, layout)
         given_back = np.flatnonzero(layout.removed & ~removed).tolist()
-        reasons, too_many = dict.fromkeys(given_back, StayingNode(UNSURVIVED)), int(removed.sum())
+        reasons = {node: StayingNode(survived.needed.get(node, UNTRIED)) for node in given_back}
+        too_many, is_lost = int(removed.sum()), bool(given_back)
         for number in range(1, effort.OPEN_ROUNDS + 1):
             stays = layout.removed & ~removed
             found = self._planned([move for move in planned if not stays[move.source]], removed)
             worse = self._why_worse(found)
+            is_lost = is_lost or worse == UNSURVIVED
             if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
             if found.is_open:
@@ -152,20 +159,34 @@ class Emptying:
             if not kept or number >= rounds or is_over():
                 break
             removed[[*kept]] = False
+        if (self._idle(layout) & ~best.removed).any():
+            best = min(best, self._without_moves(layout), key=lambda one: (cost(one.removed), one.moves))
         given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
         # What the last plan empties stays for what is said against that plan.
-        last = {node: worse if worse and found.removed[node] else UNSAFE for node in given_back}
+        against = StayingNode(_of_each(worse, int(found.removed.sum())))
+        last = {
+            node: against if worse and found.removed[node] else StayingNode(UNSAFE) for node in given_back
+        }
         return replace(
-            best, given_back={node: reasons.get(node, StayingNode(last[node])) for node in given_back}
+            best,
+            given_back={node: reasons.get(node, last[node]) for node in given_back},
+            is_lost=is_lost,
         )
 
-    def _surviving(self, layout: Layout) -> Mask:
+    def _surviving(self, layout: Layout) -> SurvivedLoss:
         """The nodes of a layout that may go as far as losses are concerned."""
-        return layout.removed.copy() if self._survival is None else self._survival.removed(layout)
+        if self._survival is None:
+            return SurvivedLoss(layout.removed.copy())
+        return self._survival.removed(layout)
+
+    def _idle(self, layout: Layout) -> Mask:
+        """The nodes of a layout without a pod that would have to move."""
+        idle: Mask = layout.removed & (self.setting.before.counts.per_node() == 0)
+        return idle
 
     def _without_moves(self, layout: Layout) -> Emptied:
         """The nodes of a layout that are empty from the beginning."""
-        idle = layout.removed & (self.setting.before.counts.per_node() == 0)
+        idle = self._idle(layout)
         found = Emptied(self._cordoned(idle), idle)
         if idle.any() and self._why_worse(found):
             return Emptied(self.setting.trial, self._problem.nodes.none)
@@ -254,8 +275,9 @@ class Emptying:
             if worse == UNSURVIVED and self._survival is not None and not is_last:
                 more = self._survival.given_back(found.end(self._problem.cluster), found.removed)
                 if more:
-                    return dict.fromkeys(more, StayingNode(worse))
-            return {node: StayingNode(worse) for node in self._fullest(gone, len(gone) // 2)}
+                    return dict.fromkeys(more, StayingNode(UNTRIED))
+            against = StayingNode(_of_each(worse, len(gone)))
+            return dict.fromkeys(self._fullest(gone, len(gone) // 2), against)
         return {node: StayingNode(UNSAFE) for node in self._fullest(stuck, len(stuck) // 2)}
 
     def _beyond(self, gone: Mask, too_many: int, layout: Layout, worse: str) -> Mapping[int, StayingNode]:
@@ -300,6 +322,11 @@ class Emptying:
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names_of(nodes))
+
+
+def _of_each(worse: str, nodes: int) -> str:
+    """What is said of each of so many nodes without which pods are left over: it was not tried of each."""
+    return UNTRIED if worse == UNSURVIVED and nodes > 1 else worse
 
 
 def _faults(problem: Problem, state: State) -> Counter[tuple[str, str]]:

@@ -9,8 +9,8 @@ their room.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
 from planner.problem.problem import Problem
+from planner.proof.consolidation_effort import PRICE_OF_LOSS
 from planner.proof.effort import DrawEffort
 from planner.proof.meter import Meter
 from planner.scheduler import other_ties
@@ -28,6 +29,7 @@ from planner.whatif.eviction import without_pods
 
 UNSURVIVED = "without it pods would find no node when a domain is lost"
 UNTRIED = "it is not known yet what the loss of a domain leaves without it"
+NO_DOMAIN = "without it no domain that may be lost would be left"
 
 
 class PodsWithoutNode(NamedTuple):
@@ -58,6 +60,8 @@ class DomainLosses:
     evicted: int
     #: Whether controllers make every pod again that may move: some do not where there are too many.
     all_come_again: bool
+    #: The cluster as it is now, compiled: most pods of another one are among its pods.
+    problem: Problem = field(compare=False, repr=False)
     #: Whether all domains were lost before the time was over; of the others nothing is known.
     complete: bool = True
 
@@ -67,14 +71,18 @@ class DomainLosses:
     ) -> DomainLosses:
         """The domains of a key that some node has, as far as the time goes."""
         problem.cluster.domains(key, f"--survive {key}")
-        before = BeforeLoss(problem.cluster, key)
+        before = BeforeLoss(problem.cluster, key, known=problem)
         found = dict[str, PodsWithoutNode]()
         for domain in before.domains:
             if is_over():
                 break
             found[domain] = _loss(before, before.without(domain))
         complete = len(found) == len(before.domains)
-        return cls(key, found, before.evicted, _all_come_again(problem, movable), complete)
+        return cls(key, found, before.evicted, _all_come_again(problem, movable), problem, complete)
+
+    def work(self, domains: int) -> float:
+        """The work of losing so many domains."""
+        return PRICE_OF_LOSS * len(self.problem.pods) * domains
 
     def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = lambda: False) -> str:
         """Why more pods than now may find no node when a domain is lost that this cluster has; or nothing.
@@ -83,7 +91,9 @@ class DomainLosses:
         """
         if not self.complete:
             return UNTRIED
-        before = BeforeLoss(cluster, self.key)
+        before = BeforeLoss(cluster, self.key, known=self.problem)
+        if not before.domains:
+            return NO_DOMAIN
         if before.evicted > self.evicted:
             return UNSURVIVED
         for domain in before.domains:
@@ -93,16 +103,18 @@ class DomainLosses:
                 return UNSURVIVED
         return ""
 
-    def lacking(self, cluster: Cluster, is_over: Callable[[], bool]) -> Mapping[str, Mapping[str, int]]:
+    def lacking(
+        self, cluster: Cluster, among: Collection[str], is_over: Callable[[], bool]
+    ) -> Mapping[str, Mapping[str, int]]:
         """By domain whose loss leaves more pods over than now what these request more, as far as time goes.
 
         By "" nothing, where preemption evicts more pods before any domain is lost.
         """
-        before = BeforeLoss(cluster, self.key)
+        before = BeforeLoss(cluster, self.key, known=self.problem)
         found = dict[str, Mapping[str, int]]()
         if before.evicted > self.evicted:
             found[""] = {}
-        for domain in before.domains:
+        for domain in filter(among.__contains__, before.domains):
             more = None if is_over() else self._more(before, domain)
             if more is not None:
                 found[domain] = more
@@ -121,7 +133,7 @@ class DomainLosses:
 
         None where it is too large for that, or the time is over.
         """
-        before = BeforeLoss(cluster, self.key)
+        before = BeforeLoss(cluster, self.key, known=self.problem)
         seeds = other_ties.seeds(before.problem, effort)
         found = dict[str, int]()
         for domain in before.domains if seeds else ():

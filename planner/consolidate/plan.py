@@ -20,7 +20,7 @@ from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.layout import Layout, PlanLimits
-from planner.consolidate.loss import UNSURVIVED, DomainLosses
+from planner.consolidate.loss import DomainLosses
 from planner.consolidate.loss_room import may_need_less
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
@@ -115,6 +115,7 @@ class _Consolidation:
             self._meter.look_for("pods without a node when a domain is lost")
             about = self._alone.problem, self._alone.movable, question.survive
             self._losses = DomainLosses.of(*about, self._meter.over)
+            self._meter.spend(self._losses.work(len(self._losses.of_domain)))
         #: Whether the machines that are looked at are all that a plan may add.
         self._claimed = True
         self._setting = self._alone
@@ -149,7 +150,12 @@ class _Consolidation:
             least_moves=layout.least_moves if self._modelled else None,
             frontier=frontier,
             failing_draws=drawn,
-            notes=(*self._notes(), *self._about_draws(best, drawn), *self._with_pins(layout, best)),
+            notes=(
+                *self._notes(),
+                *self._about_others(best),
+                *self._about_draws(best, drawn),
+                *self._with_pins(layout, best),
+            ),
         ).cut_while(self._meter.cut or self._wave_meter.cut)
 
     def _failing_draws(self, best: CarriedOut) -> Mapping[str, int] | None:
@@ -161,6 +167,17 @@ class _Consolidation:
         found = self._losses.failing_draws(end, STANDARD.draws, self._wave_meter)
         self._wave_meter.look_for(_WAVES)
         return found
+
+    def _about_others(self, best: CarriedOut) -> Iterator[str]:
+        """At most one note: the nodes that stay and are in no domain, so that no loss is about them."""
+        if self._losses is None:
+            return
+        inside, stays = best.setting.problem.nodes.with_keys([self._losses.key]), ~best.emptied.removed
+        others, kept = int((stays & ~inside).sum()), int(stays.sum())
+        if others:
+            have = "does not have" if others == 1 else "do not have"
+            nodes = f"{others} of {counted(kept, 'node')} that stay"
+            yield f"{nodes} {have} the label {self._losses.key}: no loss of a domain is theirs"
 
     def _about_draws(self, best: CarriedOut, drawn: Mapping[str, int] | None) -> Iterator[str]:
         """At most one note: what other ties do, or that it was not tried."""
@@ -214,7 +231,7 @@ class _Consolidation:
         gc.collect()
         self._wave_meter.look_for(_WAVES)
         best = carrying.of(setting, found.layout)
-        is_lost = UNSURVIVED in {kept.reason for kept in best.emptied.given_back.values()}
+        is_lost = best.emptied.is_lost
         if best.emptied.given_back and found.freer is not None and not self._stops():
             best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
         if best.emptied.given_back:

@@ -7,21 +7,29 @@ each of them is tried once more without.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import Cluster
 from planner.consolidate.layout import Layout
-from planner.consolidate.loss import DomainLosses
+from planner.consolidate.loss import NO_DOMAIN, DomainLosses
 from planner.consolidate.setting import Setting
 from planner.problem.nodes import Mask
 from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 
 _Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SurvivedLoss:
+    """Nodes that may go, and by node given back why it has to stay, where it alone was tried."""
+
+    removed: Mask
+    needed: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,39 +40,53 @@ class SurvivingNodes:
     losses: DomainLosses
     meter: Meter
 
-    def removed(self, layout: Layout) -> Mask:
+    def removed(self, layout: Layout) -> SurvivedLoss:
         """The nodes that may go; where the work does not go to the end more may have to be given back."""
-        removed, given_back, times = layout.removed.copy(), list[int](), 1
-        work = self.meter.step(effort.SURVIVAL_WORK)
-        while self._may_be_tried(work):
-            lacking = self._lacking(self.setting.end(layout, removed))
+        removed, work = layout.removed.copy(), self.meter.step(effort.SURVIVAL_WORK)
+        first = self._of_last_domain(removed)
+        given_back, more, times, among = [*first], list[int](), 1, {*self.losses.of_domain}
+        removed[first] = False
+        while self._may_be_tried(work, len(among)):
+            lacking = self._lacking(self.setting.end(layout, removed), among)
             if not lacking:
-                return self._tried_without(layout, removed, given_back, work)
+                return self._with_fewer(layout, removed, given_back, len(more), work)
+            # More room harms no other domain.
+            among = among & lacking.keys()
+            if work.left() < self.losses.work(len(among)):
+                times *= effort.SURVIVAL_GROWTH
             more = self._with_room(removed, {domain: times * need for domain, need in lacking.items()})
             if not more:
                 break
             removed[more] = False
             given_back += more
-            times += 1
-        return removed
+            times *= effort.SURVIVAL_GROWTH
+        return SurvivedLoss(removed, {node: NO_DOMAIN for node in first})
+
+    def _of_last_domain(self, removed: Mask) -> list[int]:
+        """The cheapest node of a domain where all go that are in one: then no loss could be asked about."""
+        inside = self.setting.problem.nodes.column(self.losses.key).present
+        if not removed.any() or (inside & ~removed).any():
+            return []
+        return [int(np.where(inside, self.setting.removable.prices, np.iinfo(np.int64).max).argmin())]
 
     def given_back(self, end: Cluster, removed: Mask) -> list[int]:
         """Nodes to give back after waves that end so; none where trials are too much work."""
-        if not self._may_be_tried(self.meter.step(effort.SURVIVAL_WORK)):
+        domains = self.losses.of_domain.keys()
+        if not self._may_be_tried(self.meter.step(effort.SURVIVAL_WORK), len(domains)):
             return []
-        return self._with_room(removed, self._lacking(end))
+        return self._with_room(removed, self._lacking(end, domains))
 
-    def _may_be_tried(self, work: Meter) -> bool:
-        """Whether the work is enough for one more trial, which is spent."""
-        price = effort.PRICE_OF_LOSS * len(self.setting.problem.pods) * len(self.losses.of_domain)
+    def _may_be_tried(self, work: Meter, domains: int) -> bool:
+        """Whether the work is enough for one more trial of so many domains, which is spent."""
+        price = self.losses.work(domains)
         if not self.losses.complete or work.over() or work.left() < price:
             return False
         work.spend(price)
         return True
 
-    def _lacking(self, end: Cluster) -> dict[str, _Floats]:
+    def _lacking(self, end: Cluster, among: Collection[str]) -> dict[str, _Floats]:
         """By domain whose loss leaves more pods over than now what these request, of each resource."""
-        resources, lacking = self.setting.problem.resources, self.losses.lacking(end, self.meter.over)
+        resources, lacking = self.setting.problem.resources, self.losses.lacking(end, among, self.meter.over)
         return {
             domain: np.array([more.get(name, 0) for name in resources], np.float64)
             for domain, more in lacking.items()
@@ -90,15 +112,31 @@ class SurvivingNodes:
             needs, outside = needs[lacks], outside[lacks]
         return found
 
-    def _tried_without(self, layout: Layout, removed: Mask, given_back: Sequence[int], work: Meter) -> Mask:
-        """The nodes that go, with those given back that need not be, the dearest first."""
-        prices = self.setting.removable.prices
-        for node in sorted(given_back, key=lambda node: -int(prices[node])):
-            if not self._may_be_tried(work):
+    def _with_fewer(
+        self, layout: Layout, removed: Mask, given_back: Sequence[int], last: int, work: Meter
+    ) -> SurvivedLoss:
+        """The same without nodes given back that need not be: of the last ones by halves, then one by one."""
+        enough, too_few = len(given_back), len(given_back) - last
+        while enough - too_few > 1 and self._may_be_tried(work, len(self.losses.of_domain)):
+            half = (enough + too_few) // 2
+            if self._why_worse(layout, removed, given_back[half:]):
+                too_few = half
+            else:
+                enough = half
+        removed[given_back[enough:]] = True
+        prices, needed = self.setting.removable.prices, dict[int, str]()
+        for node in sorted(given_back[:enough], key=lambda node: -int(prices[node])):
+            if not self._may_be_tried(work, len(self.losses.of_domain)):
                 break
-            removed[node] = True
-            removed[node] = not self.losses.why_worse(self.setting.end(layout, removed), self.meter.over)
-        return removed
+            needed[node] = self._why_worse(layout, removed, [node])
+            removed[node] = not needed[node]
+        return SurvivedLoss(removed, needed)
+
+    def _why_worse(self, layout: Layout, removed: Mask, more: Sequence[int]) -> str:
+        """Why more pods than now may be left when more nodes go; or nothing."""
+        all_of_them = removed.copy()
+        all_of_them[more] = True
+        return self.losses.why_worse(self.setting.end(layout, all_of_them), self.meter.over)
 
 
 def _covered(room: _Floats, needs: _Floats) -> _Floats:

@@ -53,6 +53,9 @@ class NodeResourcesBalancedAllocation(Score):
     def prefers(self, template: Template) -> bool:
         return any(template.amounts[row] for row in self._rows)
 
+    def is_of_node(self, template: Template) -> bool:
+        return True
+
     def score(self, template: Template, feasible: Feasible) -> Ints:
         return self._scores.get(
             template.requests_key,

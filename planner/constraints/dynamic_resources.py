@@ -180,6 +180,9 @@ class DynamicResources(Filter, Score):
     def prefers(self, template: Template) -> bool:
         return self.problem.behaviour.scores_devices
 
+    def is_of_node(self, template: Template) -> bool:
+        return True
+
     def score(self, template: Template, feasible: Feasible) -> int:
         # Only what is allocated in the same cycle tells nodes apart, and that is left undecided.
         return 0

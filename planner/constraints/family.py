@@ -209,6 +209,10 @@ class Score(Family):
         """Whether the plugin can ever have a preference among nodes for this template."""
         return True
 
+    def is_of_node(self, template: Template) -> bool:
+        """Whether the score of a node depends on it and its pods alone, not on which others are feasible."""
+        return False
+
     @abstractmethod
     def score(self, template: Template, feasible: Feasible) -> Ints | int | None:
         """0 to 100 for every node, one number for all, or None to skip; only feasible nodes mean anything."""

@@ -46,6 +46,9 @@ class ImageLocality(Score):
                     found[name][position] = sizes.setdefault(name, image.size_bytes)
         return found
 
+    def is_of_node(self, template: Template) -> bool:
+        return True
+
     def score(self, template: Template, feasible: Feasible) -> Ints | int:
         if not self._sizes:
             return 0

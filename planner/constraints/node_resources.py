@@ -185,6 +185,9 @@ class NodeResourcesFit(Filter, Score):
         reasons = tuple(name for name, missing in zip(names, short, strict=True) if missing)
         return Verdict(reasons, unresolvable=unresolvable)
 
+    def is_of_node(self, template: Template) -> bool:
+        return True
+
     def score(self, template: Template, feasible: Feasible) -> Ints:
         return self._scores.get(
             template.asked_key,

@@ -55,6 +55,9 @@ class TaintToleration(NodeFilter, Score):
         taint = list(self._taints)[code - 1]
         return Verdict((f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",), unresolvable=True)
 
+    def is_of_node(self, template: Template) -> bool:
+        return not self._has_soft_taints
+
     def score(self, template: Template, feasible: Feasible) -> Ints | int:
         if not self._has_soft_taints:
             return MAX_SCORE

@@ -72,7 +72,7 @@ class Ordinals:
         if key not in self._lowest:
             there, owner = self._pods[key], self._sets.get(key)
             is_set = owner is not None and _sets_replicas(owner)
-            wanted = self._wanted(owner) if owner and is_set else sorted(there)
+            wanted = sorted(self._wanted(owner) if owner and is_set else there)
             missing = (n for n in wanted if n not in there or not is_healthy(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
@@ -80,7 +80,7 @@ class Ordinals:
     def _wanted(self, owner: StatefulSet) -> Collection[int]:
         key = (owner.namespace, owner.name)
         if key not in self._wanted_of:
-            self._wanted_of[key] = wanted_ordinals(owner, self._pods[key])
+            self._wanted_of[key] = wanted_ordinals(owner, self._pods[key].values())
         return self._wanted_of[key]
 
     @cached_property

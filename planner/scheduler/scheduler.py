@@ -6,9 +6,10 @@ tie goes to the smallest node name; with a seed, nodes are sampled and ties draw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby, takewhile
 
 from planner.constraints.dynamic_resources import GIVEN_BACK
 from planner.problem.nodes import Feasible, Ints, Mask
@@ -19,6 +20,7 @@ from planner.scheduler.framework import Diagnosis, Framework, Plan
 from planner.scheduler.nominations import Nominations
 from planner.scheduler.preemption import Preemption, PreemptionOutcome
 from planner.scheduler.profile import build, profiles_of
+from planner.scheduler.succession import WORTH_A_SUCCESSION, nodes_in_succession
 from planner.state.state import State
 
 
@@ -89,9 +91,34 @@ class Scheduler:
     def run(self) -> Iterator[SchedulingDecision]:
         """Decide every pending pod, in the queue's order."""
         self.restore_nominations(self.queue)
-        for pod in self.queue:
-            yield self.take(pod)
+        for _, alike in groupby(self.queue, lambda pod: int(self.problem.template_of[pod])):
+            pods, placed = [*alike], 0
+            for node in self._in_succession(pods):
+                yield SchedulingDecision(pods[placed], node)
+                placed += 1
+            for pod in pods[placed:]:
+                yield self.take(pod)
+                self.state.forget_history()
+
+    def _in_succession(self, pods: Sequence[int]) -> Iterator[int]:
+        """Bind the first of some pods of one template in large steps, to the nodes of single decisions."""
+        if self._draws is not None or self._explain or self._gated(pods[0]) or self._cannot_bind(pods[0]):
+            return
+        some = [*takewhile(lambda pod: not self.problem.held_back(pod), pods)]
+        plan, framework, done = self.plan_of(pods[0]), self.framework_of(pods[0]), 0
+        while len(some) - done >= WORTH_A_SUCCESSION and not self._nominations:
+            nodes = nodes_in_succession(framework, plan, len(some) - done)
+            if not nodes.size:
+                return
+            self.state.bind_all(some[done : done + len(nodes)], nodes)
             self.state.forget_history()
+            done += len(nodes)
+            yield from nodes.tolist()
+            if len(nodes) < WORTH_A_SUCCESSION:
+                return
+
+    def _cannot_bind(self, pod: int) -> bool:
+        return self.framework_of(pod).bind_failure(self.problem.template(pod)) is not None
 
     def take(self, pod: int) -> SchedulingDecision:
         """Decide a pod, or say why the scheduler does not even look at it."""

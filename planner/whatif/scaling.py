@@ -133,9 +133,8 @@ def _of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], replicas: int) -> 
     """The highest ordinals first; a pod whose name has no ordinal is none of its own."""
     numbered = [(number, pod) for pod in pods if (number := _ordinal(pod, owner)) is not None]
     numbered.sort(key=lambda item: -item[0])
-    there = {number for number, _ in numbered}
     most = owner.changed("spec", replicas=max(replicas, owner.spec.replicas))
-    kept = {*wanted_ordinals(most, there)[:replicas]}
+    kept = {*wanted_ordinals(most, (pod for _, pod in numbered))[:replicas]}
     numbered.sort(key=lambda item: item[0] in kept)
     return Replicas(
         owner, tuple(pod for _, pod in numbered), sum(number not in kept for number, _ in numbered)

@@ -11,7 +11,7 @@ import pytest
 
 from models import Cluster, InputError
 from planner import consolidate, survive
-from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses
+from planner.consolidate.loss import NO_DOMAIN, UNSURVIVED, UNTRIED, DomainLosses
 from planner.consolidate.loss_room import room_for_losses
 from planner.consolidate.setting import ConsolidationQuestion, Setting, in_the_end
 from planner.documents.consolidation import ConsolidationPlan
@@ -299,3 +299,18 @@ def test_a_key_that_no_node_has() -> None:
     """One line says so."""
     with pytest.raises(InputError, match="no node has the label rack"):
         consolidate(two_zones(), survive="rack")
+
+
+def test_the_last_domain_stays() -> None:
+    """What went wrong: all nodes of a zone went, and `check --survive` of what was left was an error.
+
+    The pods fit on the nodes without the label, which are in no domain.
+    """
+    labelled = [node("a1", "a"), node("b1", "b")]
+    pods = [pod("web-0", "n1", cpu="1", owner="ReplicaSet/web")]
+    plan = consolidate(cluster(*labelled, node("n1"), node("n2"), *pods), survive=ZONE)
+    assert {row.node for row in plan.removed} == {"b1", "n2"}
+    assert {row.node: row.reason for row in plan.kept}["a1"] == NO_DOMAIN
+    assert any("1 of 2 nodes that stay does not have the label" in note for note in plan.notes)
+    every = consolidate(cluster(*labelled, *pods[:0]), survive=ZONE)
+    assert not any("does not have the label" in note for note in every.notes)
