@@ -15,9 +15,6 @@ from tests.seeds import EFFORT
 settings.register_profile("planner", deadline=None, derandomize=False, print_blob=True)
 settings.load_profile("planner")
 
-# A planner that imports the solver in the middle of a search pays seconds of its limit on a busy machine.
-importlib.import_module("ortools.sat.python.cp_model")
-
 # A shell starts jobs in the background with interrupts ignored, and the planner goes on ignoring them.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,6 +25,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 gc.set_threshold(10_000, 20, 20 if EFFORT > 1 else 100_000)
 if EFFORT == 1:
     collector._BLOCKS = 1 << 40
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A planner that imports the solver within a search pays seconds of its limit on a busy machine.
+
+    What hands the tests to workers asks nothing of it.
+    """
+    if not session.config.getoption("numprocesses", None):
+        importlib.import_module("ortools.sat.python.cp_model")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -168,15 +169,26 @@ def _choice(cluster: Cluster, nodes: str | None, keep: list[str] | tuple[str, ..
     from cli.input.selector import parse_selector
     from models import InputError
     from planner.consolidate.removable import NodeChoice
-    from planner.whatif.named import node_name, nodes_named
+    from planner.whatif.named import node_name
 
-    kept = frozenset(node.name for node in nodes_named(cluster, keep))
+    kept = _kept(cluster, keep)
     if nodes is None:
         return NodeChoice(kept)
     name = node_name(nodes)
     if any(node.name == name for node in cluster.nodes):
         return NodeChoice(kept, named=frozenset({name}))
-    selector = parse_selector(nodes)
+    selector = parse_selector(nodes, "--nodes")
     if not any(selector.matches(node.metadata.labels) for node in cluster.nodes):
         raise InputError([f"--nodes {nodes}: no node has this name or such labels"])
     return NodeChoice(kept, selector=selector)
+
+
+def _kept(cluster: Cluster, keep: Iterable[str]) -> frozenset[str]:
+    """The names of the nodes that stay."""
+    from models import InputError
+    from planner.whatif.named import nodes_named
+
+    try:
+        return frozenset(node.name for node in nodes_named(cluster, keep))
+    except InputError as error:
+        raise InputError(f"--keep: {problem}" for problem in error.problems) from None

@@ -130,7 +130,7 @@ def rollout(
     cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
     if asked is None:
         refuse_invalid(written, namespace, cluster if snapshot else None)
-    chosen = None if prune is None else parse_selector(prune)
+    chosen = None if prune is None else parse_selector(prune, "--prune")
     with searching("how it ends") as (_, stop_requested):
         found = play(
             cluster,

@@ -25,13 +25,13 @@ _OPERATORS = {
 _COMMA_OUTSIDE_PARENTHESES = re.compile(r",(?![^(]*\))")
 
 
-def parse_selector(text: str) -> LabelSelector:
-    """The selector that kubectl would read from this text."""
+def parse_selector(text: str, option: str = "-l") -> LabelSelector:
+    """The selector that kubectl would read from this text, which stood behind an option."""
     parts = [part.strip() for part in _COMMA_OUTSIDE_PARENTHESES.split(text)]
-    return LabelSelector(match_expressions=tuple(_requirement(part, text) for part in parts))
+    return LabelSelector(match_expressions=tuple(_requirement(part, f"{option} {text!r}") for part in parts))
 
 
-def _requirement(part: str, text: str) -> LabelSelectorRequirement:
+def _requirement(part: str, place: str) -> LabelSelectorRequirement:
     for form, bare in _FORMS:
         found = form.fullmatch(part)
         if found:
@@ -41,4 +41,4 @@ def _requirement(part: str, text: str) -> LabelSelectorRequirement:
                 return LabelSelectorRequirement.model_validate(asked)
             except ValidationError:
                 break
-    raise InputError([f"-l {text!r}: {part!r} is not a condition on a label (for example app=web)"])
+    raise InputError([f"{place}: {part!r} is not a condition on a label (for example app=web)"])

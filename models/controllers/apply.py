@@ -110,13 +110,13 @@ def _kept(item: Workload, earlier: Workload) -> dict[str, Any]:
 
 
 def made_by_deployments(running: Snapshot, manifests: Snapshot) -> list[ReplicaSet]:
-    """The ReplicaSets of manifests that a Deployment owns, as in a dump: it sets them as it wants them."""
-    known = {item.key for item in (*running.deployments, *manifests.deployments)}
+    """The ReplicaSets of manifests that a Deployment or Rollout owns, as in a dump: it alone sets them."""
+    known = {(item.kind, item.key) for item in (*running.deployments, *manifests.deployments)}
     owned = ((item, item.metadata.controller) for item in manifests.replica_sets)
     return [
         item
         for item, owner in owned
-        if owner is not None and owner.kind == "Deployment" and f"{item.namespace}/{owner.name}" in known
+        if owner is not None and (owner.kind, f"{item.namespace}/{owner.name}") in known
     ]
 
 

@@ -14,7 +14,7 @@ from models.controllers.replicas import (
     pods_of_replicas,
     stand_in_replica_set,
 )
-from models.controllers.stateful import claims_of, pods_of_stateful_set
+from models.controllers.stateful import claims_of, never_seen, numbered_freely, pods_of_stateful_set
 from models.controllers.templates import usable
 from models.errors import InputError
 from models.objects.base import NamespacedObject
@@ -88,12 +88,16 @@ def _stand_ins(cluster: Snapshot) -> Iterator[ReplicaSet]:
 
 
 def idle(cluster: Snapshot) -> Iterator[str]:
-    """A note for each workload for which no controller of Kubernetes makes pods, whatever it asks for."""
+    """A note for each workload for which no controller of Kubernetes makes the pods that it asks for."""
     sets = ByController(cluster.replica_sets)
     for deployment in cluster.deployments:
         if is_paused_from_the_start(deployment, sets.of(deployment)) and deployment.spec.replicas:
             yield f"Deployment {deployment.key} is paused and has no ReplicaSet: no pods are made for it"
     yield from managed_elsewhere(cluster.jobs)
+    if unseen := [item for item in cluster.stateful_sets if never_seen(item)]:
+        pods = ByController(cluster.pods)
+        for stateful_set in unseen:
+            yield from numbered_freely(stateful_set, pods.of(stateful_set))
 
 
 def _new_pods(cluster: Snapshot, stand_ins: tuple[ReplicaSet, ...]) -> Iterator[NewPod]:

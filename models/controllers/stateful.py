@@ -1,7 +1,9 @@
 """StatefulSets: numbered pods, each with claims of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
+from models.controllers.owners import is_live
 from models.controllers.templates import new_pod, stand_in_hash, stand_in_uid, usable
 from models.objects.base import NamespacedObject, ObjectMeta
 from models.objects.custom_workload import CloneSet
@@ -16,22 +18,56 @@ _POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
-    """The missing ordinals, lowest first; one whose old pod is still there has to wait for it.
-
-    Pods of ordinals beyond the wanted range change nothing: the controller makes the missing ones before it
-    deletes those.
-    """
+    """The missing ordinals, lowest first; one whose old pod is still there has to wait for it."""
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
         return
     known, status = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}", owner.status
-    for ordinal in owner.spec.wanted_ordinals:
+    for ordinal in wanted_ordinals(owner, pods):
         name = f"{owner.name}-{ordinal}"
         key = f"{owner.namespace}/{name}"
         if key not in taken:
             taken.add(key)
             told = status.current_revision if is_kept(owner, ordinal) else status.update_revision
             yield pod_of_template(owner, template, name, told or known)
+
+
+def wanted_ordinals(owner: StatefulSet, pods: Iterable[Pod]) -> Sequence[int]:
+    """The ordinals that a set is to have, whose pods these are, in the order in which they come.
+
+    Pods of other ordinals than it asks for change nothing: the controller makes the missing ones before it
+    deletes those.  Where no controller has numbered the pods it keeps them all, and lacks the lowest others.
+    """
+    wanted, there = owner.spec.wanted_ordinals, _numbered_freely(owner, pods)
+    if there.issubset(wanted[: len(there)]):
+        return wanted
+    lacking = (ordinal for ordinal in wanted if ordinal not in there)
+    return [*sorted(there), *islice(lacking, len(wanted) - len(there))]
+
+
+def numbered_freely(owner: StatefulSet, pods: Iterable[Pod]) -> Iterator[str]:
+    """A note where pods of other ordinals than a set asks for stand for missing ones."""
+    others = sorted(_numbered_freely(owner, pods).difference(owner.spec.wanted_ordinals))
+    if others:
+        these = f"{owner.name}-{others[0]}" + (f" and {len(others) - 1} more" if len(others) > 1 else "")
+        yield (
+            f"StatefulSet {owner.key} has no status, and pods of other ordinals than it asks for ({these}): "
+            "they are taken for those that are missing"
+        )
+
+
+def _numbered_freely(owner: StatefulSet, pods: Iterable[Pod]) -> set[int]:
+    """The ordinals of its live pods, if no controller has numbered them and they are not too many."""
+    spec = owner.spec
+    if not never_seen(owner) or spec.ordinals.start or spec.reserve_ordinals:
+        return set()
+    there = {ordinal for pod in pods if is_live(pod) and (ordinal := ordinal_of(pod)) is not None}
+    return there if len(there) <= spec.replicas else set()
+
+
+def never_seen(owner: StatefulSet) -> bool:
+    """Whether a set was never on an API server: its snapshot is generated, or made by hand."""
+    return "status" not in owner.model_fields_set
 
 
 def pod_of_template(owner: StatefulSet, template: PodTemplateSpec, name: str, revision: str) -> Pod:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ from models import Cluster
 from models.controllers.apply import FIELD_OF_KIND
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import reconcile, workloads_of
-from models.controllers.stateful import ordinal_of
+from models.controllers.stateful import ordinal_of, set_key, wanted_ordinals
 from models.controllers.templates import usable
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, StatefulSet, Workload
@@ -26,6 +27,8 @@ class Asked:
     replicas: int
     makers: Sequence[Workload]
     """What owns its pods: itself, or the ReplicaSets of a Deployment."""
+    named: Sequence[Pod] = ()
+    """Of a StatefulSet: all pods with the names of its replicas, ending and others' ones, too."""
 
     @property
     def name(self) -> str:
@@ -40,13 +43,24 @@ def scalable(cluster: Cluster) -> Iterator[Asked]:
     """
     owners = workloads_of(cluster)
     live, sets = ByController(tuple(filter(is_live, cluster.pods))), ByController(cluster.replica_sets)
+    named = _by_name(cluster.pods) if cluster.stateful_sets else {}
     for field in ("deployments", "replica_sets", "replication_controllers", "stateful_sets"):
         for workload in getattr(cluster, field):
             makers = makers_of(workload, sets)
             made = any(usable(item.spec.template) for item in (workload, *makers))
             if made and owners.controller_of(workload) is None and not why_unforeseen(workload, sets):
                 there = sum(len(live.of(maker)) for maker in makers)
-                yield Asked(workload, max(workload.spec.replicas, there), makers)
+                pods = named.get(workload.key, ()) if isinstance(workload, StatefulSet) else ()
+                yield Asked(workload, max(workload.spec.replicas, there), makers, pods)
+
+
+def _by_name(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """The pods with ordinals, by the key that a StatefulSet with such names has."""
+    found: dict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        if ordinal_of(pod) is not None:
+            found[pod.key.rpartition("-")[0]].append(pod)
+    return found
 
 
 def is_plain(cluster: Cluster, asked: Asked) -> bool:
@@ -56,7 +70,7 @@ def is_plain(cluster: Cluster, asked: Asked) -> bool:
     if is_shared_out(asked):
         return False
     if isinstance(asked.workload, StatefulSet) and (
-        asked.workload.spec.volume_claim_templates or any(names_taken(cluster, asked))
+        asked.workload.spec.volume_claim_templates or any(names_taken(asked))
     ):
         return False
     templates = [usable(item.spec.template) for item in (asked.workload, *asked.makers)]
@@ -70,26 +84,29 @@ def is_shared_out(asked: Asked) -> bool:
     return sum(isinstance(item, ReplicaSet) and item.spec.replicas > 0 for item in asked.makers) > 1
 
 
-def names_taken(cluster: Cluster, asked: Asked) -> Iterator[Pod]:
+def names_taken(asked: Asked) -> Iterator[Pod]:
     """The pods, be they ending, that have the name of a replica of a StatefulSet that it does not ask for.
 
     Scaled up to their number it makes no other pod of that name; scaled up to less it deletes its own ones.
     """
     if not isinstance(asked.workload, StatefulSet):
         return
-    wanted = {name_of(asked.workload, ordinal) for ordinal in ordinals_of(asked.workload, asked.replicas)}
-    for pod in cluster.pods:
-        ordinal = ordinal_of(pod) if pod.namespace == asked.workload.namespace else None
-        if ordinal is not None and pod.name == name_of(asked.workload, ordinal) and pod.name not in wanted:
+    wanted = {name_of(asked.workload, ordinal) for ordinal in ordinals_of(asked, asked.replicas)}
+    for pod in asked.named:
+        if pod.name not in wanted and pod.name == name_of(asked.workload, ordinal_of(pod)):
             yield pod
 
 
-def ordinals_of(workload: StatefulSet, replicas: int) -> Sequence[int]:
-    """The ordinals that so many replicas have, in their order."""
-    return workload.spec.model_copy(update={"replicas": replicas}).wanted_ordinals
+def ordinals_of(asked: Asked, replicas: int) -> Sequence[int]:
+    """The ordinals that so many replicas of a StatefulSet have, in the order in which they come."""
+    if not isinstance(asked.workload, StatefulSet):
+        return ()
+    key = (asked.workload.namespace, asked.workload.name)
+    own = (pod for pod in asked.named if set_key(pod) == key)
+    return wanted_ordinals(asked.workload.changed("spec", replicas=replicas), own)
 
 
-def name_of(workload: StatefulSet, ordinal: int) -> str:
+def name_of(workload: StatefulSet, ordinal: int | None) -> str:
     """The name of a replica."""
     return f"{workload.name}-{ordinal}"
 

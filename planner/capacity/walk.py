@@ -153,8 +153,8 @@ def _by_simulation(
     """Where replicas bring something of their own, a quota counts them, or room is made: more each time."""
     fits = 0
     # A StatefulSet makes no pod where one has its name: the plans that are asked for more then count too few.
-    counts_pods = not any(names_taken(cluster, asked))
-    for more in _tries(cluster, asked):
+    counts_pods = not any(names_taken(asked))
+    for more in _tries(asked):
         if is_stop_requested(stop_event):
             break
         scaled = scale(cluster, asked.name, asked.replicas + more)
@@ -190,15 +190,15 @@ def _by_halves(
     return replace(found, more=fits, most=None)
 
 
-def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
+def _tries(asked: Asked) -> Iterator[int]:
     """How many more replicas are tried: one by one as long as it depends on the number which pods there are.
 
     A StatefulSet deletes live pods of higher ordinals.
     """
     most, more = MOST_NEW_PODS - asked.replicas, REPLICAS_ONE_BY_ONE
     if isinstance(asked.workload, StatefulSet):
-        taken = _ordinals_taken(cluster, asked)
-        ordinals = ordinals_of(asked.workload, MOST_NEW_PODS)[asked.replicas :] if taken else ()
+        taken = _ordinals_taken(asked)
+        ordinals = ordinals_of(asked, MOST_NEW_PODS)[asked.replicas :] if taken else ()
         below = enumerate(takewhile(max(taken, default=0).__ge__, ordinals), 1)
         last = max((number for number, ordinal in below if ordinal in taken), default=0)
         yield from range(1, last + 1)
@@ -209,9 +209,9 @@ def _tries(cluster: Cluster, asked: Asked) -> Iterator[int]:
     yield most
 
 
-def _ordinals_taken(cluster: Cluster, asked: Asked) -> set[int]:
+def _ordinals_taken(asked: Asked) -> set[int]:
     """The ordinals of live pods that have the names of replicas to come."""
-    live = filter(is_live, names_taken(cluster, asked))
+    live = filter(is_live, names_taken(asked))
     return {ordinal for ordinal in map(ordinal_of, live) if ordinal is not None}
 
 
@@ -250,7 +250,8 @@ def _replicas_before(scaled: Cluster, asked: Asked, name: str, placed: int) -> i
     workload = workload_named(scaled, asked.name)
     if not isinstance(workload, StatefulSet):
         return placed
-    names = [name_of(workload, ordinal) for ordinal in workload.spec.wanted_ordinals]
+    ordinals = ordinals_of(asked, workload.spec.replicas)
+    names = [name_of(workload, ordinal) for ordinal in ordinals]
     return max(0, names.index(name) - asked.replicas) if name in names else placed
 
 

@@ -2,17 +2,18 @@
 
 The StatefulSet controller, as of 1.36: with `OrderedReady` no pod is made while one of a lower ordinal is
 missing, terminating or not ready.  A pod is recreated from the update revision, unless `partition` keeps its
-ordinal at the current one.  An ordinal outside the wanted range is not recreated.
+ordinal at the current one.  An ordinal that is not wanted (`wanted_ordinals`) is not recreated.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from functools import cached_property
 
 from models import Cluster
 from models.controllers.owners import is_controlled_by, is_healthy
-from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of, set_key
+from models.controllers.stateful import REVISION_LABEL, is_kept, ordinal_of, set_key, wanted_ordinals
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
 
@@ -32,6 +33,7 @@ class Ordinals:
         self._cluster = cluster
         self._sets = {(item.namespace, item.name): item for item in cluster.stateful_sets}
         self._lowest: dict[_Key, int | None] = {}
+        self._wanted_of: dict[_Key, Collection[int]] = {}
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod of a StatefulSet is not recreated unchanged and at once; empty if it is."""
@@ -51,7 +53,7 @@ class Ordinals:
         ordinal, found = ordinal_of(pod), self._set_of(pod)
         if ordinal is None or found is None or not _sets_replicas(found):
             return True
-        return ordinal in found.spec.wanted_ordinals
+        return ordinal in self._wanted(found)
 
     def is_ordered(self, pod: Pod) -> bool:
         """Whether the set has OrderedReady, the default: a pod is made only when lower ordinals are ready."""
@@ -70,10 +72,16 @@ class Ordinals:
         if key not in self._lowest:
             there, owner = self._pods[key], self._sets.get(key)
             is_set = owner is not None and _sets_replicas(owner)
-            wanted = owner.spec.wanted_ordinals if owner and is_set else sorted(there)
+            wanted = sorted(self._wanted(owner) if owner and is_set else there)
             missing = (n for n in wanted if n not in there or not is_healthy(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
+
+    def _wanted(self, owner: StatefulSet) -> Collection[int]:
+        key = (owner.namespace, owner.name)
+        if key not in self._wanted_of:
+            self._wanted_of[key] = wanted_ordinals(owner, self._pods[key].values())
+        return self._wanted_of[key]
 
     @cached_property
     def _pods(self) -> dict[_Key, dict[int, Pod]]:

@@ -14,6 +14,7 @@ from functools import partial
 
 from models import Cluster
 from models.objects.affinity import PodAffinity
+from models.objects.containers import Container
 from models.objects.pod import Pod, PodSpec
 from planner.audit.spread_counts import spelled
 from planner.batch.solve import solve_as_part
@@ -151,6 +152,9 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, SpecEdit]]:
                 for t in side.required
             )
             yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
+    for protocol, port in sorted({(protocol, port) for _, protocol, port in spec.host_ports()}):
+        edit = partial(_without_port, protocol=protocol, port=port)
+        yield "spec.containers[].ports[].hostPort", f"{protocol} {port}", edit
     resources = {name for c in spec.all_containers for name in c.resources.defaulted}
     for name in sorted(resources):
         yield f"spec.containers[].resources.requests.{name}", "", partial(without_request, name=name)
@@ -160,6 +164,20 @@ def _unspread(spec: PodSpec, key: str) -> PodSpec:
     own = spec.topology_spread_constraints
     kept = tuple(item for item in own if (item.topology_key, item.when_unsatisfiable) != (key, HARD))
     return spec.model_copy(update={"topology_spread_constraints": kept})
+
+
+def _without_port(spec: PodSpec, protocol: str, port: int) -> PodSpec:
+    """The spec without a port of the host; with hostNetwork every container port is one."""
+
+    def without(container: Container) -> Container:
+        kept = (
+            item
+            for item in container.ports
+            if (item.protocol, item.host_port or item.container_port) != (protocol, port)
+        )
+        return container.model_copy(update={"ports": tuple(kept)})
+
+    return spec.with_containers(without)
 
 
 def _unbound(spec: PodSpec, name: str) -> PodSpec:

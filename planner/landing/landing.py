@@ -168,13 +168,18 @@ class NodeSets:
         return every
 
     def of(self, nodes: Mask, shut: Mask, template: int) -> Place:
-        """The nodes that pass the filters: by label values without a `shut` node, else by name."""
-        if int(nodes.sum()) > 1:
+        """The nodes that pass the filters: by label values without a `shut` node, else by name.
+
+        A few nodes are named where every node that the pod could have has these values: they say nothing.
+        """
+        if (many := int(nodes.sum())) > 1:
             static, domains = self._trial.plan(template).static, self._trial.domains(template)
             alike = np.isin(domains, np.unique(domains[nodes])) & ~shut
             for column in self._columns(template):
                 values = np.unique(column.codes[nodes])
                 inside = np.isin(column.codes, values) & static
+                if many <= effort.FEW_NAMES and inside.sum() == static.sum() > many:
+                    continue
                 if values[0] >= 0 and not (inside & ~alike).any():
                     return _labelled(column, values.tolist())
         return self.named(nodes)

@@ -26,35 +26,48 @@ class ArrayCache(Generic[V]):
     values from their first making on, as they are always asked for again.
     """
 
-    __slots__ = ("_at_once", "_capacity", "_kept", "_last", "_last_key", "_seen")
+    __slots__ = ("_at_once", "_kept", "_last", "_last_key", "_nodes", "_part", "_seen")
 
     def __init__(self, nodes: int, part: float = 1.0, *, at_once: bool = False) -> None:
-        self._kept: OrderedDict[Hashable, V] = OrderedDict()
-        self._seen: set[Hashable] = set()
+        # Every state and every plugin has some, most of which are never asked: nothing is made before.
+        self._kept: OrderedDict[Hashable, V] | None = None
+        self._seen: set[Hashable] | None = None
         self._last_key: Hashable = self
         self._last: V | None = None
         self._at_once = at_once
-        self._capacity = max(_AT_LEAST, int(_ELEMENTS / part) // max(1, nodes))
+        self._nodes = nodes
+        self._part = part
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
         """The value under a key, made when it is not there (any more)."""
         if self._last is not None and key == self._last_key:
             return self._last
-        found = self._kept.get(key)
-        if found is None:
+        kept = self._kept
+        found = None if kept is None else kept.get(key)
+        if kept is None or found is None:
             found = make()
-            self._keep(key, found)
+            if self._at_once or self._was_seen(key):
+                self._keep(key, found)
         else:
-            self._kept.move_to_end(key)
+            kept.move_to_end(key)
         self._last_key, self._last = key, found
         return found
 
+    def _was_seen(self, key: Hashable) -> bool:
+        """Whether a key was asked for before; from now on it was."""
+        seen = self._seen
+        if seen is None:
+            seen = self._seen = set()
+        if key in seen:
+            return True
+        if len(seen) >= _KEYS_REMEMBERED:
+            seen.clear()
+        seen.add(key)
+        return False
+
     def _keep(self, key: Hashable, value: V) -> None:
-        if not self._at_once and key not in self._seen:
-            if len(self._seen) >= _KEYS_REMEMBERED:
-                self._seen.clear()
-            self._seen.add(key)
-            return
+        if self._kept is None:
+            self._kept = OrderedDict()
         self._kept[key] = value
-        if len(self._kept) > self._capacity:
+        if len(self._kept) > max(_AT_LEAST, int(_ELEMENTS / self._part) // max(1, self._nodes)):
             self._kept.popitem(last=False)

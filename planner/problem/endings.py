@@ -80,6 +80,12 @@ class Endings:
             return NoEnd("NodeNotReady", NOT_READY, words)
         return held_by_finalizers(pod)
 
+    def stuck_after(self, number: int) -> int | None:
+        """How many seconds after its deletion quotas take a pod for stuck; None where they need not."""
+        found = self.why_not(number)
+        grace = self._pods[number].spec.termination_grace_period_seconds
+        return 2 * grace if found is not None and found.reason == "NodeNotReady" else None
+
     def why_not_moved(self, number: int) -> str:
         """What is said of a pod that is not moved as it would not end; empty where it would."""
         found = self.why_not(number)

@@ -196,6 +196,13 @@ class Quotas:
         """A pod that was counted is gone."""
         self._charge(pod, -1)
 
+    def leave_stuck(self, pod: Pod) -> None:
+        """A pod that was counted is told to go where no kubelet ends it: from now on it is but an object."""
+        ledgers, usage = self._concerned(pod)
+        for ledger in ledgers:
+            ledger.add(usage, -1)
+            ledger.add({_COUNT: 1})
+
     def _charge(self, pod: Pod, sign: int = 1) -> None:
         ledgers, usage = self._concerned(pod)
         is_stuck = pod.is_terminating and pod.node_name in self._unready

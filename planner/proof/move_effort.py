@@ -83,6 +83,9 @@ MOST_CORDONED = 3
 CORDONS_TOLD = 3
 #: A pin names at most this many nodes: a longer list is not readable.
 PIN_NAMES = 100
+#: Up to so many nodes where a replacement may land are named rather than described by a label that others
+#: share, such as the operating system.
+FEW_NAMES = 10
 #: On so many nodes it is tried out whether a replacement could preempt there; on more it is taken to.
 PREEMPTION_TRIALS = 64
 #: In this share of the draws with which a plan is replayed pods end as late as they can: what they hold is

@@ -286,8 +286,10 @@ class WhyNot:
         number = Counter(first.tolist()).most_common(1)[0][0]
         rejection = found.rejections[number]
         said, many = rejection.verdict.reasons[0], int((first == number).sum())
+        if many < len(first):
+            return Reason(f"all {len(first)} nodes elsewhere refuse, {many} of them: {said}")
         refuse = "refuses" if many == 1 else "refuse"
-        return Reason(f"of {counted(len(first), 'node')} elsewhere {many} {refuse}: {said}")
+        return Reason(f"of {counted(many, 'node')} elsewhere {many} {refuse}: {said}")
 
     def _lacking(self, template: int, constraint: TrackedConstraint, short: Mask, all_nodes: int) -> Reason:
         """The node where the least room is missing, and how much."""

@@ -40,9 +40,9 @@ def afresh(problem: Problem) -> Cluster:
 def _why_not(pod: Pod, profiles: Collection[str], claims: Claims) -> str:
     """Why a running pod keeps its node even so."""
     if pod.is_terminating:
-        return "that are terminating"
+        return "in Terminating"
     if is_tied(pod):
-        return "that belong to their nodes"
+        return "of DaemonSets, or static"
     if pod.metadata.controller is None:
         return "that no controller makes again"
     if pod.spec.resource_claims:

@@ -81,7 +81,7 @@ def nodes_chosen(cluster: Cluster, text: str) -> list[Node]:
     chosen = [node for node in cluster.nodes if node.metadata.labels.get(key) == value]
     if not chosen:
         values = {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
-        raise _unknown(f"node with {key}", value, values)
+        raise InputError([f"there is no node with {text} in the cluster{suggestion(value, values)}"])
     return chosen
 
 

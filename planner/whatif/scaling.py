@@ -14,6 +14,7 @@ from models.controllers.apply import with_workload
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import workloads_of
+from models.controllers.stateful import wanted_ordinals
 from models.controllers.templates import usable
 from models.errors import InputError
 from models.objects.pod import Pod
@@ -132,7 +133,8 @@ def _of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], replicas: int) -> 
     """The highest ordinals first; a pod whose name has no ordinal is none of its own."""
     numbered = [(number, pod) for pod in pods if (number := _ordinal(pod, owner)) is not None]
     numbered.sort(key=lambda item: -item[0])
-    kept = set(owner.spec.model_copy(update={"replicas": replicas}).wanted_ordinals)
+    most = owner.changed("spec", replicas=max(replicas, owner.spec.replicas))
+    kept = {*wanted_ordinals(most, (pod for _, pod in numbered))[:replicas]}
     numbered.sort(key=lambda item: item[0] in kept)
     return Replicas(
         owner, tuple(pod for _, pod in numbered), sum(number not in kept for number, _ in numbered)

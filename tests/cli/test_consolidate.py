@@ -117,7 +117,12 @@ def test_the_document(planner: Planner, snapshot: str) -> None:
         (None, ("--reserve", "120%"), "--reserve 120%: expected a percentage from 0% to below 100%"),
         (None, ("--reserve", "0.1"), "--reserve 0.1: expected a percentage from 0% to below 100%"),
         (None, ("--catalogue", "/nowhere.csv"), "/nowhere.csv: no such file or directory"),
-        (None, ("--keep", "n9"), "there is no node n9 in the cluster"),
+        (None, ("--keep", "n9"), "--keep: there is no node n9 in the cluster"),
+        (
+            None,
+            ("--nodes", "a b"),
+            "--nodes 'a b': 'a b' is not a condition on a label (for example app=web)",
+        ),
         (None, ("--nodes", "pool=x"), "--nodes pool=x: no node has this name or such labels"),
         (None, ("--prices", "/nowhere.csv"), "/nowhere.csv: no such file or directory"),
     ],

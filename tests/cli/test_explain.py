@@ -324,3 +324,16 @@ def test_survive_looks_for_no_change_for_preempted_pods(planner: Planner, tmp_pa
     ended = planner("check", "--survive", ZONE, "-f", path)
     assert "preempted by a pod of higher priority" in ended.out
     assert "no change is known that helps" not in ended.out.partition("preempted")[2].partition("stays")[0]
+
+
+def test_pods_that_no_field_keeps_apart_have_no_table_of_fields(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: pods before a taint had a field `<none>` with the value `<any>`."""
+    tainted = builders.node("a1", taints=["gpu:NoSchedule"])
+    ended = planner("explain", "--batch", "-f", write(tmp_path / "web.json", tainted, pod("web")))
+    assert ended.out.splitlines()[-5:] == [
+        "",
+        "These cannot be placed together, whatever goes where: a minimal set of pods. They could not without",
+        "constraints, selectors, ports and requests either.",
+        "PODS",
+        "shop/web",
+    ]

@@ -148,21 +148,16 @@ def test_what_is_said_beside_it_is_folded(
     monkeypatch.chdir(ROOT)
     broken = write(tmp_path / "broken.json", node("\x1b[31mred\x1b[0m", "a", cpu="0.5x"))
     folders = {"many": many, "broken": broken, "next": "examples/50-rollout-half-way/next"}
-    typed = [word.format(**folders) for word in words]
+    typed, said = [word.format(**folders) for word in words], dict[int, str]()
     for width in (*WIDTHS, random.Random(seeds.fresh()).randrange(40, 200)):
         monkeypatch.setenv("COLUMNS", str(width))
-        said = planner(*typed).said
-        assert said
-        assert "\x1b" not in said
-        wide = [line for line in said.splitlines() if len(line) > width]
+        said[width] = planner(*typed).said
+        assert said[width]
+        assert "\x1b" not in said[width]
+        wide = [line for line in said[width].splitlines() if len(line) > width]
         assert all(" " not in line.strip() for line in wide), (width, wide)
     monkeypatch.delenv("COLUMNS")
-    assert planner(*typed).said.splitlines() == _said_at(100, planner, typed, monkeypatch)
-
-
-def _said_at(width: int, planner: Planner, typed: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setenv("COLUMNS", str(width))
-    return planner(*typed).said.splitlines()
+    assert planner(*typed).said == said[100]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

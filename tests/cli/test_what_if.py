@@ -95,7 +95,7 @@ def test_what_is_unusual_is_a_note(planner: Planner, zones: str) -> None:
         (["--cordon", "zz"], "--cordon zz: there is no node zz in the cluster"),
         (
             ["--remove-node", "disk=ssd"],
-            "--remove-node disk=ssd: there is no node with disk ssd in the cluster",
+            "--remove-node disk=ssd: there is no node with disk=ssd in the cluster",
         ),
         (["--delete-pod", "zz"], "--delete-pod zz: there is no pod zz in the cluster"),
         (["--scale", "web"], "--scale web: expected KIND/NAME[.NS]=REPLICAS, such as deployment/web.shop=3"),

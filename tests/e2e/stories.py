@@ -161,9 +161,8 @@ def left_behind(live: ControlPlane) -> list[str]:
         marks = set(item["metadata"].get("annotations", {})).intersection(MARKS)
         if marks or item["spec"].get("paused") or item["spec"].get("unschedulable"):
             found.append(name)
-        if item["kind"] == "ReplicaSet":
-            above = item["metadata"]["ownerReferences"][0]["name"]
-            if item["spec"]["template"]["spec"].get("affinity") != affinities[above]:
+        for above in item["metadata"].get("ownerReferences", ()) if item["kind"] == "ReplicaSet" else ():
+            if item["spec"]["template"]["spec"].get("affinity") != affinities[above["name"]]:
                 found.append(f"{name} affinity")
     return found
 

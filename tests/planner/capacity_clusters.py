@@ -178,7 +178,8 @@ def ordinals_taken(seed: int) -> list[Object]:
         on = draw.choice(machines)["metadata"]["name"]
         gone = draw.random() < 0.5
         pods.append(pod(f"st-{ordinal}", on, app="st", cpu=str(draw.randint(0, 2)), gone=gone, **words))
-    return [*machines, found, *pods]
+    # Without a status no controller has numbered the pods.
+    return [*machines, found | {"status": {}} if draw.random() < 0.7 else found, *pods]
 
 
 def shared_out(seed: int) -> list[Object]:

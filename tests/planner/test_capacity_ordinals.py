@@ -19,7 +19,7 @@ from tests.planner.capacity_clusters import left_over, ordinals_taken
 @nothing_drawn()
 def test_replicas_whose_name_is_taken_are_counted(gone: bool, parallel: bool) -> None:
     """What went wrong: pods that were placed were counted, and st-2 is none while its old pod ends."""
-    base = scaled("StatefulSet", "st", 0)
+    base = {**scaled("StatefulSet", "st", 0), "status": {}}
     if parallel:
         base["spec"]["podManagementPolicy"] = "Parallel"
     old = pod("st-2", "n0", app="st", owner="StatefulSet/st", gone=gone)
@@ -53,5 +53,5 @@ def test_no_more_names_are_made_than_there_are_pods(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(walk, "name_of", counted)
     taken = pod("st-2", "n0", app="st", owner="StatefulSet/st", gone=False)
-    capacity(cluster(node("n0", pods="4"), scaled("StatefulSet", "st", 0), taken))
+    capacity(cluster(node("n0", pods="4"), {**scaled("StatefulSet", "st", 0), "status": {}}, taken))
     assert len(made) < 2_000

@@ -82,6 +82,8 @@ def test_what_no_controller_makes_again_stays() -> None:
     comparison = compare(found, afresh=True)
     assert named(comparison.columns, "optimum").pods == 1
     assert any("no controller makes again" in note for note in comparison.notes)
+    # What went wrong: `1 running pod that belong to their nodes`.
+    assert "1 running pod of DaemonSets, or static: left where they are" in comparison.notes
 
 
 def test_descheduler_is_a_column_where_it_is_asked_for() -> None:

@@ -68,10 +68,15 @@ def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock
 def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
     """The pods and fields that exclude each other."""
     least = "a minimal set" if found.minimal else "a set, perhaps not minimal,"
-    yield Sentence(f"These cannot be placed together, whatever goes where: {least} of pods and fields.")
+    lead = f"These cannot be placed together, whatever goes where: {least} of pods"
+    if not found.fields:
+        # Such as a taint or a volume: it is no field that the pods could do without.
+        yield Sentence(f"{lead}. They could not without constraints, selectors, ports and requests either.")
+        yield Table(("PODS",), rows_of([[_some(found.pods, page)]]), noun="pod")
+        return
+    yield Sentence(f"{lead} and fields.")
     rows = [[row.field, row.value or "<any>", _some(row.pods, page)] for row in found.fields]
-    empty = [["<none>", "<any>", _some(found.pods, page)]]
-    yield Table(("FIELD", "VALUE", "PODS"), rows_of(rows or empty), noun="field")
+    yield Table(("FIELD", "VALUE", "PODS"), rows_of(rows), noun="field")
 
 
 def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]:

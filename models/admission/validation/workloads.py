@@ -61,7 +61,9 @@ def _invalid_workload(item: Fields, kind: str, spec: Fields) -> Iterator[str]:
     yield from _labelled(metadata, "metadata")
     if kind == "Pod":
         yield from pod_spec(spec, "spec")
-        yield from spec_of_pods(spec, "spec", fields_of(metadata, "labels"))
+        if not metadata.get("uid"):
+            # What a cluster has stored has what the API server adds, such as the values of matchLabelKeys.
+            yield from spec_of_pods(spec, "spec", fields_of(metadata, "labels"))
     elif kind == "CronJob":
         yield from _workload(
             "Job", fields_of(fields_of(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec"

@@ -54,7 +54,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     prepared = prepare(cluster, manifests, gone, effort)
     if not prepared.makers:
         nothing = "the manifests have no workload: nothing would be rolled out"
-        raise InputError([*not_played(manifests)] or [nothing])
+        raise InputError([*not_played(manifests), *made] or [nothing])
     before = Before.of(cluster, manifests, prepared)
     draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)
     ends = [counts_at(prepared.problem, draw.simulation.scheduler.state) for draw in draws]

@@ -21,10 +21,9 @@ from planner.problem.creation_order import awaited
 from planner.problem.nodes import Mask
 from planner.problem.problem import GATED, Problem
 from planner.problem.quotas import Quotas
-from planner.problem.templates import Template
 from planner.scheduler.remarks import no_profile
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
-from planner.simulation.rollout.scheduling_queue import SchedulingQueue
+from planner.simulation.rollout.scheduling_queue import SchedulingQueue, may_help
 
 
 class PodChange(Enum):
@@ -39,6 +38,8 @@ class PodChange(Enum):
     """Told to go, and running until it has ended."""
     LOST = "lost"
     """Gone at once: it had no node or no grace period, or was evicted for another."""
+    STUCK = "stuck"
+    """Told to go, and no more than an object: its containers have ended, or quotas take it for stuck."""
     ENDED = "ended"
     SUCCEEDED = "succeeded"
     """Run to its end, as pods of Jobs do."""
@@ -86,6 +87,8 @@ class ClusterSimulation:
         """Pods that are ready and not available yet, and when they will be."""
         self.leaving: dict[int, None] = dict.fromkeys(ending)
         """Doubles of pods that were told to go, and pods that are Terminating from the start."""
+        self.stopped: set[int] = set()
+        """Pods that were told to go whose containers have ended, while finalizers keep them."""
         self.succeeded: dict[int, list[int]] = {}
         """The nodes on which pods have run to their end; a pod stands for those that follow in its place."""
         self.preempted: list[tuple[int, int]] = []
@@ -180,14 +183,24 @@ class ClusterSimulation:
         node = int(self.scheduler.state.node_of[pod])
         return self.problem.endings.why_not_started(self.problem.pods[pod], node)
 
-    def why_not_ended(self, pod: int) -> str:
-        """Why a pod that was told to go stays, if so."""
-        found = self.problem.endings.why_not(pod)
-        return "" if found is None else f"{self.problem.pods[pod].name} does not end: {found.words}"
+    def become_stuck(self, double: int, *, has_stopped: bool) -> None:
+        """A pod that was told to go counts as an object alone; one that has stopped has no room either."""
+        pod = self._originals[double]
+        if has_stopped:
+            self.stopped.add(pod)
+            self.scheduler.state.unbind(double)
+            self._changes += 1
+            self._queue.wake_all(self.now)
+        self._quotas.leave_stuck(self.problem.pods[pod])
+        self.happened.append((PodChange.STUCK, pod))
 
     def original_of(self, double: int) -> int:
         """The pod whose room it holds."""
         return self._originals[double]
+
+    def is_running_on(self, pod: int) -> bool:
+        """Whether a pod was told to go and its containers run."""
+        return self.is_leaving(pod) and pod not in self.stopped
 
     def any_leaving(self, pods: Iterable[int]) -> bool:
         """Whether one of some pods was told to go and has not ended."""
@@ -353,7 +366,7 @@ class ClusterSimulation:
         known = self._helps.get((template, waits))
         if known is None:
             came, waiting = self.problem.templates[template], self.problem.templates[waits]
-            known = self._helps[template, waits] = _may_help(came, waiting)
+            known = self._helps[template, waits] = may_help(came, waiting)
         return known
 
     def _lose(self, victim: int) -> None:
@@ -364,18 +377,6 @@ class ClusterSimulation:
         self._note_gone(victim, PodChange.LOST)
         if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:
             self.create(victim)
-
-
-def _may_help(came: Template, waiting: Template) -> bool:
-    """More pods of one kind help where others have affinity to them, or where spread counts them."""
-    spec = waiting.pod.spec
-    if spec.affinity is not None and (spec.affinity.pod_affinity or spec.affinity.pod_anti_affinity):
-        return True
-    if came.namespace != waiting.namespace:
-        return False
-    selectors = [item.label_selector for item in spec.topology_spread_constraints]
-    # Without constraints of its own the scheduler's configuration may have some.
-    return not selectors or any(found is None or found.matches(came.labels) for found in selectors)
 
 
 def _are_terminating(problem: Problem) -> Mask:

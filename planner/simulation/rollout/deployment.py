@@ -119,7 +119,9 @@ class DeploymentRun(ControllerRun, Controller):
     def _recreated(self, simulation: ClusterSimulation) -> Sizes:
         if any(item.replicas for item in self.old):
             return [(item, 0) for item in self.old]
-        if any(len(item.live(simulation)) for item in self.old) or simulation.any_leaving(self._old_pods):
+        if any(len(item.live(simulation)) for item in self.old):
+            return []
+        if any(map(simulation.is_running_on, self._old_pods)):
             return []
         self._exists = True
         return [(self.new, self.deployment.spec.replicas)]

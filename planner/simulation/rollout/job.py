@@ -68,7 +68,7 @@ class JobRun(PodRun):
         """How many of its pods have to end before others are made for them."""
         if not replaces_ended_only(self.owner):
             return 0
-        return sum(map(simulation.is_leaving, self.watched))
+        return sum(map(simulation.is_running_on, self.watched))
 
     def _places(self, simulation: ClusterSimulation) -> list[int]:
         """The nodes on which its pods have succeeded."""

@@ -114,15 +114,18 @@ def prepare(
 
 
 def without_made(cluster: Cluster, manifests: Snapshot) -> tuple[Snapshot, Sequence[str]]:
-    """The manifests without the ReplicaSets that Deployments make, and a note where there are some."""
-    made = {item.key for item in made_by_deployments(cluster, manifests)}
-    if not made:
+    """The manifests without the ReplicaSets that Deployments and Rollouts make, and a note where some are."""
+    found = made_by_deployments(cluster, manifests)
+    if not found:
         return manifests, ()
+    made = {item.key for item in found}
     own = tuple(item for item in manifests.replica_sets if item.key not in made)
+    kinds = {item.metadata.controller.kind for item in found if item.metadata.controller is not None}
     if len(made) == 1:
-        note = f"ReplicaSet {min(made)} is left to its Deployment: its manifest is not applied"
+        note = f"ReplicaSet {min(made)} is left to its {min(kinds)}: its manifest is not applied"
     else:
-        note = f"{len(made)} ReplicaSets are left to their Deployments: their manifests are not applied"
+        makers = " and ".join(f"{kind}s" for kind in sorted(kinds))
+        note = f"{len(made)} ReplicaSets are left to their {makers}: their manifests are not applied"
     return replace(manifests, replica_sets=own), (note,)
 
 

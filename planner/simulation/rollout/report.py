@@ -77,9 +77,15 @@ def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
     refused = (line for pod, line in simulation.refusals.items() if pod in mine)
     unstarted = (simulation.why_not_started(pod) for pod in simulation.starting if pod in mine)
     watched = (pod for controller in run.controllers for pod in controller.watched)
-    endless = (simulation.why_not_ended(pod) for pod in watched if simulation.is_leaving(pod))
+    endless = (_why_not_ended(simulation, pod) for pod in watched if simulation.is_leaving(pod))
     failed, unready = _start_failures(simulation, run), _unready(simulation, run)
     return next(filter(None, chain(waiting, refused, failed, unstarted, endless, unready)), "")
+
+
+def _why_not_ended(simulation: ClusterSimulation, pod: int) -> str:
+    """Why a pod that was told to go stays, if so."""
+    found = simulation.problem.endings.why_not(pod)
+    return "" if found is None else f"{simulation.problem.pods[pod].name} does not end: {found.words}"
 
 
 def _start_failures(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[str]:

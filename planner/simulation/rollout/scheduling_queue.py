@@ -11,6 +11,8 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from planner.problem.templates import Template
+
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 10.0
 
 
@@ -104,3 +106,15 @@ class SchedulingQueue:
     def _order(self) -> int:
         self._orders += 1
         return self._orders
+
+
+def may_help(came: Template, waiting: Template) -> bool:
+    """More pods of one kind help where others have affinity to them, or where spread counts them."""
+    spec = waiting.pod.spec
+    if spec.affinity is not None and (spec.affinity.pod_affinity or spec.affinity.pod_anti_affinity):
+        return True
+    if came.namespace != waiting.namespace:
+        return False
+    selectors = [item.label_selector for item in spec.topology_spread_constraints]
+    # Without constraints of its own the scheduler's configuration may have some.
+    return not selectors or any(found is None or found.matches(came.labels) for found in selectors)

@@ -10,6 +10,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation, PodChange
 from planner.simulation.rollout.controllers import Controller, ControllerRun
@@ -96,14 +97,20 @@ class Timeline:
                 for controller in self._watching.get(pod, ()):
                     self._wake(controller)
             self._try_again(change)
-            if change in {PodChange.MADE, PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}:
+            if change in {
+                PodChange.MADE,
+                PodChange.LOST,
+                PodChange.STUCK,
+                PodChange.ENDED,
+                PodChange.SUCCEEDED,
+            }:
                 self._wake_scheduler()
             if change in {PodChange.LEAVING, PodChange.LOST} and pod in self._runs:
                 self._runs[pod].observe(self._simulation)
 
     def _try_again(self, change: PodChange) -> None:
-        """Where a pod is gone, its quota may have room for one that was refused."""
-        gone = change in {PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}
+        """Where a pod is gone, or stuck, its quota may have room for one that was refused."""
+        gone = change in {PodChange.LOST, PodChange.STUCK, PodChange.ENDED, PodChange.SUCCEEDED}
         for pod in self._simulation.refusals if gone else ():
             for controller in self._watching.get(pod, ()):
                 self._wake(controller)
@@ -139,14 +146,21 @@ class Timeline:
         self._after(wait, done)
 
     def _have_ended(self, double: int) -> None:
-        """Have a pod that was told to go end in time, unless nothing ends it."""
+        """Have a pod that was told to go end in time, or be stuck where nothing ends it."""
+        simulation, pod = self._simulation, self._simulation.original_of(double)
 
         def end() -> None:
-            if double in self._simulation.leaving:
-                self._simulation.end(double)
+            if double in simulation.leaving:
+                simulation.end(double)
 
-        if not self._simulation.why_not_ended(self._simulation.original_of(double)):
-            self._after(self._pace.end(self._simulation.now), end)
+        why = simulation.problem.endings.why_not(pod)
+        if why is None:
+            self._after(self._pace.end(simulation.now), end)
+        elif why.reason == "Finalizer":
+            stop = partial(simulation.become_stuck, double, has_stopped=True)
+            self._after(self._pace.end(simulation.now), stop)
+        elif pod != double and (seconds := simulation.problem.endings.stuck_after(pod)) is not None:
+            self._after(seconds, partial(simulation.become_stuck, double, has_stopped=False))
 
     def _wake(self, controller: Controller, later: float = 0.0) -> None:
         """Let a controller reconcile soon, if it is not about to anyway."""

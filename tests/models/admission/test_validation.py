@@ -46,6 +46,18 @@ def test_a_pod_by_itself_has_the_same_rules() -> None:
     assert [*invalid_fields(pod)] == ["spec.containers[0].image: Required value"]
 
 
+def test_a_pod_of_a_dump_has_what_the_api_server_added() -> None:
+    """What went wrong: the label that it had merged into the selector was a mistake of the dump."""
+    pod = Case({"pod.restartPolicy": "Always"}).pod()
+    pod["metadata"]["labels"] = {"rev": "1"}
+    constraint = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    merged = constraint | {"labelSelector": {"matchLabels": {"rev": "1"}}, "matchLabelKeys": ["rev"]}
+    pod["spec"]["topologySpreadConstraints"] = [merged]
+    assert len([*invalid_fields(pod)]) == 1
+    pod["metadata"]["uid"] = "one"
+    assert [*invalid_fields(pod)] == []
+
+
 def test_a_version_that_is_no_more() -> None:
     """As kubectl says it."""
     before = {**Case({}).manifest(), "apiVersion": "apps/v1beta2"}

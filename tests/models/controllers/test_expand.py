@@ -144,6 +144,19 @@ def test_ordinals_that_are_not_wanted_stand_for_none_that_is(policy: str) -> Non
     assert names(new_pods(db, *(pod(f"db-{number}", db) for number in range(3)))) == ["db-3", "db-4"]
 
 
+def test_pods_that_no_controller_has_numbered_stand_for_missing_ones() -> None:
+    """A generated snapshot has as many pods as its set asks for: none is pending, and a note says so."""
+    db = workload("StatefulSet", "db", replicas=3)
+    running = pod("db-0", db), pod("db-7", db), pod("db-9", db)
+    assert names(new_pods(db, *running)) == []
+    assert names(new_pods(db, *running[:2])) == ["db-1"]
+    assert names(new_pods(db, *running, pod("db-8", db))) == ["db-1", "db-2"], "it has too many"
+    (note,) = (one for one in Cluster.from_objects([db, *running]).notes if "StatefulSet" in one)
+    assert "(db-7 and 1 more)" in note
+    db["status"] = {}
+    assert names(new_pods(db, *running)) == ["db-1", "db-2"], "a controller has seen it"
+
+
 def test_a_terminating_stateful_pod_keeps_its_name() -> None:
     """The controller cannot create the replacement before the old pod is gone."""
     db = workload("StatefulSet", "db", replicas=2)

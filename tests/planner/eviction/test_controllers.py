@@ -88,6 +88,8 @@ def test_an_ordinal_that_is_not_wanted_any_more() -> None:
     assert found == [NOT_WANTED, "", ""]
     found = reasons(stateful(2, podManagementPolicy="Parallel"), numbered(1), numbered(2))
     assert found == ["", NOT_WANTED], "what is missing is made whether or not it goes"
+    generated = {key: value for key, value in stateful(2).items() if key != "status"}
+    assert reasons(generated, numbered(1), numbered(5)) == ["", ""], "no controller has numbered these"
 
 
 def test_a_stateful_set_that_is_rolled_out_makes_pods_from_the_new_revision() -> None:

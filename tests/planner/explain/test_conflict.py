@@ -60,6 +60,25 @@ def test_what_is_left_out_last_may_leave_less_that_is_needed() -> None:
     assert found.minimal
 
 
+def test_a_port_of_the_host_is_a_field() -> None:
+    """What went wrong: no field was named, and the table had `<none>` and `<any>`."""
+    both = [pod(f"plex-{n}", ports=[32400]) for n in (1, 2)]
+    found = conflict_of(node("a"), *both)
+    assert found is not None
+    assert [(field.field, field.value) for field in found.fields] == [
+        ("spec.containers[].ports[].hostPort", "TCP 32400")
+    ]
+    assert found.fields[0].pods == found.pods == ("default/plex-1", "default/plex-2")
+    assert found.minimal
+
+
+def test_no_field_is_named_where_none_decides() -> None:
+    """A taint keeps the pod away, whatever it asks for."""
+    found = conflict_of(node("a", taints=["gpu:NoSchedule"]), pod("web", cpu="1", spread=[spread(HOST)]))
+    assert found is not None
+    assert (found.pods, found.fields, found.minimal) == (("default/web",), (), True)
+
+
 def test_anti_affinity_against_a_selector() -> None:
     """Two pods with anti-affinity to each other, and both want the only node with the label."""
     both = [pod(f"db-{n}", app="db", node_selector={"disk": "ssd"}, apart=[term(HOST, "db")]) for n in (1, 2)]

@@ -50,6 +50,16 @@ def test_a_zone_is_named_by_its_label() -> None:
     assert (several.landing, several.lands) == ("filters", WithLabels(labels={ZONE: ("b",)}))
 
 
+@pytest.mark.parametrize("key", ["kubernetes.io/os", "topology.kubernetes.io/region"])
+def test_a_label_of_all_nodes_describes_no_few_of_them(key: str) -> None:
+    """What went wrong: with a node for each zone replacements went to `kubernetes.io/os linux`."""
+    nodes = [node(f"{zone}1", zone=zone, labels={key: "x"}) for zone in "abc"]
+    words = {"app": "web", "owner": "ReplicaSet/web", "spread": [spread()]}
+    pods = [pod(f"w{n}", "c1", **words) for n in range(3)]
+    steps = rebalance(cluster(*nodes, *pods)).steps
+    assert [step.lands for step in steps] == [OnNodes(nodes=("a1", "b1"))] * 2
+
+
 def test_what_may_come_straight_back_is_pinned_or_left() -> None:
     """A pod that makes room for another must not come back; without pins it does not move at all."""
     given = cluster(

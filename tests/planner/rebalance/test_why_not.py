@@ -106,6 +106,19 @@ def test_affinity_is_told_in_the_words_of_the_scheduler() -> None:
     ]
 
 
+def test_nodes_that_refuse_for_other_reasons_are_no_nodes_that_accept() -> None:
+    """What went wrong: `of 3 nodes elsewhere 2 refuse` read as if the third one took a pod."""
+    found = notes(
+        node("n1", zone="b", cpu="8"),
+        node("n2", zone="b", cpu="8"),
+        node("n3", zone="b", cpu="8", taints=["gpu:NoSchedule"]),
+        node_selector={"kubernetes.io/hostname": "n0"},
+        spread=[spread(nodeAffinityPolicy="Ignore")],
+    )
+    said = "node(s) didn't match Pod's node affinity/selector"
+    assert found == [f"{BROKEN}all 3 nodes elsewhere refuse, 2 of them: {said}"]
+
+
 def held(least: int) -> list[Object]:
     """Four replicas in zone a of two, under a budget with `minAvailable: least`."""
     objects = running(web(4), ["n0"] * 4, node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="8"))

@@ -316,10 +316,10 @@ def test_the_first_part_of_one_name_is_enough_for_a_hint() -> None:
             lambda found: cordon(found, "worker-2"),
             "there is no node worker-2 in the cluster (did you mean worker-1?)",
         ),
-        (lambda found: remove_nodes(found, "x=y"), "there is no node with x y in the cluster"),
+        (lambda found: remove_nodes(found, "x=y"), "there is no node with x=y in the cluster"),
         (
             lambda found: remove_nodes(found, f"{HOST}=worker-2"),
-            f"there is no node with {HOST} worker-2 in the cluster (did you mean worker-1?)",
+            f"there is no node with {HOST}=worker-2 in the cluster (did you mean worker-1?)",
         ),
         (lambda found: add_nodes(found, 1, "zz"), "there is no node zz in the cluster"),
         (

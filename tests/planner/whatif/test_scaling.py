@@ -62,6 +62,17 @@ def test_a_stateful_set_grows_by_the_next_ordinals() -> None:
     assert [item.name for item in found.persistent_volume_claims] == ["data-db-1", "data-db-2"]
 
 
+def test_a_stateful_set_that_no_controller_has_numbered_gives_up_its_highest_numbers() -> None:
+    """As many as it has too many: not also those of ordinals that it would not have given."""
+    owner = scaled("StatefulSet", "db", 4)
+    running = [replica(owner, f"db-{number}", "n1") for number in (0, 3, 6, 9)]
+    snapshot = cluster(node("n1"), owner, *running)
+    assert names(scale(snapshot, "sts/db", 2)) == ["db-0", "db-3"]
+    assert names(scale(snapshot, "sts/db", 5)) == ["db-0", "db-3", "db-6", "db-9", "db-1"]
+    seen = cluster(node("n1"), {**owner, "status": {}}, *running)
+    assert names(scale(seen, "sts/db", 2)) == ["db-0", "db-1"]
+
+
 @pytest.mark.parametrize(("completions", "pods"), [(None, 1), (2, 2), (9, 3)])
 def test_a_jobs_parallelism_is_what_is_scaled(completions: int | None, pods: int) -> None:
     """Never more pods than successes that are wanted: one, where the manifest says nothing at all."""

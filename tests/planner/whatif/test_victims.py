@@ -294,7 +294,7 @@ def test_a_stateful_set_gives_up_its_highest_ordinals(
     start: int, ordinals: list[int], replicas: int, left: list[int]
 ) -> None:
     """By number, not by name; start moves them all. A missing ordinal below is waited for, which is noted."""
-    owner = scaled("StatefulSet", "db", len(ordinals))
+    owner = {**scaled("StatefulSet", "db", len(ordinals)), "status": {}}
     owner["spec"]["ordinals"] = {"start": start}
     pods = [replica(owner, f"db-{number}", "n1") for number in ordinals]
     found = scale(cluster(node("n1"), owner, *pods), "sts/db", replicas)

@@ -16,6 +16,7 @@ from cli.output.views.scripts.frame import Frame, checked, command, one_line, sc
 from cli.output.views.scripts.moves import pinning
 from cli.output.views.scripts.preflight import budgets, exists, nodes, owner_of, owners
 from models import Cluster
+from models.controllers.apply import workloads_in
 from models.errors import InputError
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
@@ -142,6 +143,7 @@ def _fragments(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapsh
     """What manifests need so that pods which are not there yet get to their nodes."""
     above = {(item.namespace, item.name): item.metadata.controller for item in snapshot.replica_sets}
     waiting: dict[str, Counter[str]] = {}
+    first: dict[str, Pod] = {}
     for step in steps:
         pod = pods[step.pod]
         owner = pod.metadata.controller
@@ -149,11 +151,22 @@ def _fragments(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapsh
             owner = above.get((pod.namespace, owner.name)) or owner
             key = f"{pod.namespace}/{owner.kind}/{owner.name}"
             waiting.setdefault(key, Counter())[step.node or ""] += 1
+            first.setdefault(key, pod)
         elif step.node is not None:
             narrow = narrowed(pod.spec.affinity, OnNodes(nodes=(step.node,)))
             yield from _fragment(f"pod {pod.key} goes to {step.node}:", {"spec": {"affinity": narrow}})
+    held_back = {key for key, item in first.items() if item.spec.scheduling_gates}
+    stored = workloads_in(snapshot)
+    there = {f"{item.namespace}/{item.kind}/{item.name}" for item in stored if item.metadata.uid}
     for key, count in waiting.items():
         shares = ", ".join(f"{node} {number}" for node, number in sorted(count.items()))
+        if key in there:
+            # A gate in its template would roll out the pods that run.
+            then = (
+                "plan again when they wait at their gates" if key in held_back else "nothing leads them there"
+            )
+            yield f"# {one_line(f'{key} is still to make pods, planned for {shares}: {then}.')}"
+            continue
         held = {"schedulingGates": [{"name": GATE}]}
         yield from _fragment(
             f"{key} is not there yet, its pods go to {shares}. Applied with this gate they wait; then plan "

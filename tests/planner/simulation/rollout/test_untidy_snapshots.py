@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from planner import rollout
 from planner.documents.rollout import Rollout
 from planner.simulation.rollout.draw import begin
@@ -42,6 +42,71 @@ def test_a_dump_has_the_replica_sets_of_its_deployments(restart: bool) -> None:
     assert [item.workload for item in found.workloads] == ["Deployment/web"]
     assert "ReplicaSet shop/web-old is left to its Deployment: its manifest is not applied" in found.notes
     assert rollout(new, manifests(dump[0]), replays=4, restart=restart).workloads == found.workloads
+
+
+def test_a_dump_may_have_nothing_but_replica_sets_of_deployments() -> None:
+    """What went wrong: it was said that the manifests have no workload, not why none is rolled out."""
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    dump = [item for item in objects if item["kind"] == "ReplicaSet"]
+    with pytest.raises(InputError, match="ReplicaSet shop/web-old is left to its Deployment"):
+        applied(objects, *dump)
+
+
+def test_a_dump_has_the_replica_sets_of_its_rollouts() -> None:
+    """What went wrong: they were applied like ReplicaSets that nothing owns."""
+    argo: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    rollout_, owned = (item for item in objects if item["kind"] in {"Deployment", "ReplicaSet"})
+    rollout_ |= argo
+    owned["metadata"]["ownerReferences"][0] |= argo
+    older = {**owned, "spec": {**owned["spec"], "replicas": 5}}
+    with pytest.raises(InputError, match="ReplicaSet shop/web-old is left to its Rollout"):
+        applied(objects, rollout_, older)
+
+
+@pytest.mark.parametrize(
+    ("hard", "completes"),
+    [({"pods": "3"}, True), ({"requests.cpu": "300m"}, True), ({"count/pods": "3"}, False)],
+)
+def test_a_pod_that_does_not_end_counts_for_a_quota_of_objects_alone(
+    hard: dict[str, str], completes: bool
+) -> None:
+    """What went wrong: it kept its replacement from being made, though a quota takes it for stuck in time."""
+    lost, *others = zones("abc")
+    lost["spec"] = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]}
+    item = web(3, constraints=[], strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
+    there = running(item, ["a1", "b1", "c1"], lost, *others)
+    unready = {"conditions": [{"type": "Ready", "status": "False"}]}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "all", "namespace": "shop"},
+        "spec": {"hard": hard},
+    }
+    cluster = Cluster.from_objects([*changed(there, "web-old-0", status=unready), quota])
+    found = rollout(cluster, manifests(item), replays=12, restart=True)
+    assert found.completes is completes
+
+
+@pytest.mark.parametrize(
+    ("kind", "strategy", "completes"),
+    [
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}, True),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, True),
+        ("StatefulSet", {}, False),
+    ],
+)
+def test_a_pod_that_a_finalizer_holds_has_stopped(kind: str, strategy: Object, completes: bool) -> None:
+    """What went wrong: it held its room for ever.
+
+    Its kubelet ends its containers and says that it has failed or succeeded: only its name is taken still.
+    """
+    item = web(1, constraints=[], cpu="3", kind=kind, **strategy)
+    (name,) = (found["metadata"]["name"] for found in running(item, ["a1"]) if found["kind"] == "Pod")
+    objects = changed(running(item, ["a1"], *zones("a")), name, finalizers=["example.com/hold"])
+    found = rollout(Cluster.from_objects(objects), manifests(item), replays=4, restart=True)
+    assert found.completes is completes
+    assert ("example.com/hold is removed" in found.workloads[0].message) is not completes
 
 
 def of_kind(replicas: int, kind: str) -> Object:
