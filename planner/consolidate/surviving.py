@@ -63,9 +63,9 @@ class SurvivingNodes:
         return SurvivedLoss(removed, {node: NO_DOMAIN for node in first})
 
     def _of_last_domain(self, removed: Mask) -> list[int]:
-        """The cheapest node of a domain where all go that are in one: then no loss could be asked about."""
+        """The cheapest node of a domain where only nodes of none would stay: no loss could be asked about."""
         inside = self.setting.problem.nodes.column(self.losses.key).present
-        if not removed.any() or (inside & ~removed).any():
+        if not removed.any() or removed.all() or (inside & ~removed).any():
             return []
         return [int(np.where(inside, self.setting.removable.prices, np.iinfo(np.int64).max).argmin())]
 
