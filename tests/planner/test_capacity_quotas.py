@@ -1,0 +1,58 @@
+"""`planner.capacity` under ResourceQuotas: what they admit, without a simulation for each workload."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from models import Cluster
+from planner import capacity
+from planner.problem.problem import Problem
+from tests import seeds
+from tests.builders import cluster, node, quota, scaled
+from tests.draws import nothing_drawn
+from tests.planner.capacity_clusters import under_quotas
+
+WALK = sys.modules["planner.capacity.walk"]
+
+
+@pytest.mark.parametrize("number", seeds.given_and_fresh(16))
+@nothing_drawn()
+def test_room_in_quotas_is_what_simulations_find(number: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All workloads in one state, and of each what its quotas admit at most, as when each is scaled alone."""
+    for seed in [number] if number is not None else seeds.seeds(5):
+        found = Cluster.from_objects(under_quotas(seed))
+        rows = capacity(found).workloads
+        with monkeypatch.context() as patch:
+            patch.setattr(WALK, "is_plain", lambda _: False)
+            assert rows == capacity(found).workloads, f"seed {seed}"
+
+
+def test_workloads_under_quotas_are_not_simulated_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: where every namespace has a quota the cluster was compiled for each try of each."""
+    compiled = list[Cluster]()
+
+    def noted(one: Cluster, before: Problem | None = None) -> Problem:
+        compiled.append(one)
+        return Problem(one, before)
+
+    monkeypatch.setattr(WALK, "Problem", noted)
+    several = [scaled("ReplicaSet", f"w{number}", 0, cpu="1") for number in range(4)]
+    limited = [quota({"pods": "3"}, "few"), quota({"requests.cpu": "9"}, "most")]
+    with nothing_drawn():
+        rows = capacity(cluster(node("n1", cpu="8"), *several, *limited)).workloads
+    line = "not created: forbidden: exceeded quota: few, requested: pods=1, used: pods=3, limited: pods=3"
+    assert [(row.more, row.message) for row in rows] == [(3, line)] * 4
+    assert len(compiled) == 1
+
+
+def test_pods_that_wait_are_asked_for_before_replicas_to_come() -> None:
+    """What is refused today stays so, and takes nothing from others: w0 would have fitted, had w1 no pod."""
+    limited = quota({"requests.cpu": "4"})
+    several = [scaled("ReplicaSet", "w0", 1, cpu="3"), scaled("ReplicaSet", "w1", 1, cpu="2")]
+    rows = capacity(cluster(node("n1", cpu="16"), *several, limited)).workloads
+    assert [(row.workload, row.more, row.limited_by) for row in rows] == [
+        ("ReplicaSet/w0", 0, ("ResourceQuota",)),
+        ("ReplicaSet/w1", 0, ("ResourceQuota",)),
+    ]
