@@ -60,7 +60,8 @@ def walked(
     found = _over_one_state(problem, plain, stop_event, seed) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
-            by_number = _by_halves if is_shared_out(asked) else _by_simulation
+            is_ahead = asked.workload.namespace in waiting and not any(names_taken(asked))
+            by_number = _by_halves if is_shared_out(asked) or is_ahead else _by_simulation
             simulated = by_number(cluster, asked, stop_event, seed)
             if simulated is not None:
                 found[asked.name] = simulated
@@ -177,7 +178,7 @@ def _by_simulation(
 def _by_halves(
     cluster: Cluster, asked: Asked, stop_event: threading.Event | None, seed: int | None
 ) -> Found | None:
-    """Where it depends on their number which replicas come: it is doubled, then halved, a simulation each.
+    """Where it depends on their number which pods come: it is doubled, then halved, a simulation each.
 
     So many are placed, and of one more one is not; what no order of binds can beat is not known.
     """

@@ -10,9 +10,9 @@ from models import Cluster
 from planner import capacity
 from planner.problem.problem import Problem
 from tests import seeds
-from tests.builders import cluster, node, quota, scaled
+from tests.builders import cluster, node, quota, replica, scaled
 from tests.draws import nothing_drawn
-from tests.planner.capacity_clusters import under_quotas
+from tests.planner.capacity_clusters import left_over, under_quotas
 
 WALK = sys.modules["planner.capacity.walk"]
 
@@ -56,3 +56,15 @@ def test_pods_that_wait_are_asked_for_before_replicas_to_come() -> None:
         ("ReplicaSet/w0", 0, ("ResourceQuota",)),
         ("ReplicaSet/w1", 0, ("ResourceQuota",)),
     ]
+
+
+def test_replicas_that_are_asked_for_before_a_pod_that_waits_leave_it_its_place() -> None:
+    """What went wrong: of 50 replicas tried at once 11 took the quota of db-1: 7 were said to fit, not 3."""
+    database = scaled("StatefulSet", "db", 2, cpu="4")
+    unready = replica(database, "db-0", "n1", conditions=[{"type": "Ready", "status": "False"}])
+    web = scaled("ReplicaSet", "web", 0, cpu="1")
+    found = cluster(node("n1", cpu="11"), database, unready, web, quota({"pods": "12"}))
+    row = next(row for row in capacity(found).workloads if row.workload == "ReplicaSet/web")
+    assert row.more == 3
+    assert not left_over(found, row, row.more)
+    assert [decision.message for decision in left_over(found, row, row.more + 1)] == [row.message]
