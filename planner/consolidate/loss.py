@@ -93,7 +93,7 @@ class DomainLosses:
             return UNTRIED
         before = BeforeLoss(cluster, self.key, known=self.problem)
         if not before.domains:
-            return NO_DOMAIN
+            return NO_DOMAIN if cluster.nodes else ""
         if before.evicted > self.evicted:
             return UNSURVIVED
         for domain in before.domains:

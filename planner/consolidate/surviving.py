@@ -42,7 +42,7 @@ class SurvivingNodes:
 
     def removed(self, layout: Layout) -> SurvivedLoss:
         """The nodes that may go; where the work does not go to the end more may have to be given back."""
-        removed, work = layout.removed.copy(), self.meter.step(effort.SURVIVAL_WORK)
+        removed, work = layout.removed.copy(), self._work()
         first = self._of_last_domain(removed)
         given_back, more, times, among = [*first], list[int](), 1, {*self.losses.of_domain}
         removed[first] = False
@@ -63,18 +63,22 @@ class SurvivingNodes:
         return SurvivedLoss(removed, {node: NO_DOMAIN for node in first})
 
     def _of_last_domain(self, removed: Mask) -> list[int]:
-        """The cheapest node of a domain where all go that are in one: then no loss could be asked about."""
+        """The cheapest node of a domain where only nodes of none would stay: no loss could be asked about."""
         inside = self.setting.problem.nodes.column(self.losses.key).present
-        if not removed.any() or (inside & ~removed).any():
+        if not removed.any() or removed.all() or (inside & ~removed).any():
             return []
         return [int(np.where(inside, self.setting.removable.prices, np.iinfo(np.int64).max).argmin())]
 
     def given_back(self, end: Cluster, removed: Mask) -> list[int]:
         """Nodes to give back after waves that end so; none where trials are too much work."""
         domains = self.losses.of_domain.keys()
-        if not self._may_be_tried(self.meter.step(effort.SURVIVAL_WORK), len(domains)):
+        if not self._may_be_tried(self._work(), len(domains)):
             return []
         return self._with_room(removed, self._lacking(end, domains))
+
+    def _work(self) -> Meter:
+        """The work on one layout: it is enough for one trial of all domains."""
+        return self.meter.step(max(effort.SURVIVAL_WORK, self.losses.work(len(self.losses.of_domain))))
 
     def _may_be_tried(self, work: Meter, domains: int) -> bool:
         """Whether the work is enough for one more trial of so many domains, which is spent."""

@@ -72,6 +72,33 @@ def row(name: str, node: str, uid: str, ready: str = "True") -> str:
     return f"P|shop|{uid}|{name}|{node}||{ready}|ReplicaSet/web|u|||\n"
 
 
+@pytest.mark.parametrize(
+    ("waited", "new", "told"),
+    [
+        ("n1", "", "T|1|1|0|1"),
+        ("", "n1", "T|1|1|0|1"),
+        ("n2", "n1", "T|1|1|0|1"),
+        ("n2", "", "away|shop|api-1|a1|old|ReplicaSet/api|n1|api-3||"),
+        ("", "", "away|shop|api-1|a1|old|ReplicaSet/api|n1|api-3||"),
+        ("n1", "n2", "?|shop/api-3 is new, and not by this plan"),
+    ],
+)
+def test_a_pod_that_waited_may_take_the_place_of_a_replacement(
+    tmp_path: Path, waited: str, new: str, told: str
+) -> None:
+    """What went wrong: the script waited ten minutes for the replacement, which waited in its stead."""
+    plan = "owner shop ReplicaSet/api v 'api-1@old api-2@'\nmove shop api-1 a1 old ReplicaSet/api n1"
+    pods = "".join(
+        f"P|shop|{name}|{name}|{node}||{node != ''}|ReplicaSet/api|v|||\n"
+        for name, node in (("api-2", waited), ("api-3", new))
+    )
+    look = "look; printf '%s\\n' \"$STATE\""
+    code, words, _ = run_part(tmp_path, plan, look, row("web-1", "old", "u1") + pods)
+    assert code == 0
+    assert told in words.splitlines()
+    assert ("?|" in words) is told.startswith("?")
+
+
 _LOOK_AND_ACT = "look && act"
 
 

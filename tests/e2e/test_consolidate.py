@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import REQUIRED
 from tests.e2e.consolidations import (
     PRICES,
     TYPE,
@@ -24,7 +25,7 @@ from tests.e2e.consolidations import (
     thirty_nodes,
 )
 from tests.e2e.control_plane import ControlPlane, wait_for
-from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, spread, workload
+from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, pod, spread, workload
 from tests.e2e.stories import carried_out
 
 
@@ -132,6 +133,19 @@ def test_replacements_land_where_the_scheduler_likes_on_a_large_cluster(
     assert_emptied(live, plan, ended)
     delete_nodes(live, plan, 540, ended)
     assert max(skew(per_domain(live, app)) for app in apps[1::2]) <= 1
+
+
+def test_a_pod_that_waited_takes_the_place(live: ControlPlane, tmp_path: Path) -> None:
+    """One of the same ReplicaSet comes first, and the replacement waits in its stead: as many are placed."""
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+    live.create(node("n1"), workload("web", 3, affinity={"podAntiAffinity": {REQUIRED: [term]}}))
+    wait_for("two pods that wait", lambda: _waiting(live, "web") == 2 or None)
+    live.create(node("n2"), pod("bare", nodeName="n2"))
+    plan = consolidation(live, tmp_path)
+    assert [(step["from"], step["node"]) for step in plan.document["steps"]] == [("n1", "n2")]
+    ended = carried_out(live, plan.script, TIMEOUT="30")
+    assert_emptied(live, plan, ended)
+    assert _waiting(live, "web") == 2
 
 
 def _waiting(live: ControlPlane, app: str) -> int:

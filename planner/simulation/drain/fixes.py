@@ -6,8 +6,8 @@ One change is tried out once for all nodes that it may free.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from models import Cluster
 from models.objects.pod import Pod
@@ -19,6 +19,14 @@ from planner.whatif.letting_go import Changed, OtherBudgets, one_replica_more
 _Row = TypeVar("_Row", BlockedNode, StayingPod)
 #: The nodes that are not emptied in a changed cluster, and the pods that stay on them.
 StillThere = Callable[[Cluster], frozenset[str]]
+
+
+class _Possible(NamedTuple):
+    """A change that is tried out once for all pods with the same key."""
+
+    key: Hashable
+    changed: Changed
+    change: FixChange
 
 
 class Fixes:
@@ -36,6 +44,7 @@ class Fixes:
         self._most, self._stop_event = most, stop_event
         self._budgets = OtherBudgets(cluster)
         self._pods = {pod.key: pod for pod in cluster.pods}
+        self._possible: dict[Hashable, Sequence[_Possible]] = {}
         self._tried: dict[Hashable, frozenset[str]] = {}
         self._untried: set[Hashable] = set()
 
@@ -50,26 +59,32 @@ class Fixes:
         """A row of the document with the changes about its pod after which that node, or pod, is away."""
         if row.reason != "Budget":
             return row
-        pod: Pod = self._pods[row.pod]
-        answers = [
-            (change, self._is_free(changed, change, pod, name))
-            for changed, change in (*one_replica_more(self._cluster, pod), *self._budgets.of(pod))
-        ]
+        pod = self._pods[row.pod]
+        answers = [(one.change, self._is_free(one, name)) for one in self._about(pod)]
         fixes = (Fix(changes=(change,), node=pod.node_name or "") for change, free in answers if free)
         exhausted = all(free is not None for _, free in answers)
         return row.model_copy(update={"fixes": tuple(fixes), "exhausted": exhausted})
 
-    def _is_free(self, changed: Changed, change: FixChange, pod: Pod, name: str) -> bool | None:
+    def _about(self, pod: Pod) -> Sequence[_Possible]:
+        """The changes that may let a pod go, the same for pods of one controller and with the same labels."""
+        alike = pod.namespace, pod.metadata.controller, frozenset(pod.metadata.labels.items())
+        if alike not in self._possible:
+            # A replica counts for the budgets that cover the pod.
+            covering = tuple(item.key for item in self._cluster.pod_disruption_budgets if item.covers(pod))
+            self._possible[alike] = [
+                _Possible((change.namespace, change.target, change.summary, covering), changed, change)
+                for changed, change in (*one_replica_more(self._cluster, pod), *self._budgets.of(pod))
+            ]
+        return self._possible[alike]
+
+    def _is_free(self, one: _Possible, name: str) -> bool | None:
         """Whether that node, or pod, is away after a change; None where that was not tried out."""
-        # A replica counts for the budgets that cover the pod.
-        covering = tuple(item.key for item in self._cluster.pod_disruption_budgets if item.covers(pod))
-        key = change.namespace, change.target, change.summary, covering
-        if key not in self._tried:
+        if one.key not in self._tried:
             if len(self._tried) >= self._most or is_stop_requested(self._stop_event):
-                self._untried.add(key)
+                self._untried.add(one.key)
                 return None
-            self._tried[key] = self._still_there(changed())
-        return name not in self._tried[key]
+            self._tried[one.key] = self._still_there(one.changed())
+        return name not in self._tried[one.key]
 
     def notes(self) -> Iterator[str]:
         """What is to be said where not all was tried out."""

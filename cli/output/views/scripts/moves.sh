@@ -80,7 +80,8 @@ assess() {
         }
         # Of the pods that a controller had when the plan was made, those that do not move stay where they were.
         # The others of its pods are fresh: new since then, or with the name of one that was evicted.
-        function judge_owner(owner,    part, names, where, listed, n, i, id) {
+        # Last come those that waited for a node: one may have taken the place, and the replacement waits instead.
+        function judge_owner(owner,    part, names, where, listed, came, n, i, id) {
             split(owner, part, " ")
             if (owner_uid[owner] != "" && owner in by && by[owner] != owner_uid[owner])
                 wrong(part[2] " in " part[1] " has been made anew")
@@ -90,6 +91,7 @@ assess() {
                 if (id in moved) continue
                 if (!(id in there) || leaving[id]) wrong(id " is gone, and not by this plan")
                 else if (where[2] != "" && node_now[id] != where[2]) wrong(id " is on " node_now[id] ", not on " where[2])
+                else if (where[2] == "" && node_now[id] != "") { waited[id] = 1; came = came " " where[1] }
             }
             n = split(live[owner], names, " ")
             for (i = 1; i <= n; i++) {
@@ -97,6 +99,7 @@ assess() {
                 if (names[i] in listed && !(id in moved && state[moved[id]] == "away")) continue
                 fresh[owner] = fresh[owner] " " names[i]
             }
+            fresh[owner] = fresh[owner] came
         }
         # The oldest fresh pod of the owner, not yet taken, that is in the set, waiting, or anywhere.
         function fresh_pod(i, how,    n, names, j, id) {
@@ -105,7 +108,7 @@ assess() {
                 id = space[i] "/" names[j]
                 if (id in taken || own[i] ~ / StatefulSet\// && names[j] != pod[i]) continue
                 if (how == "in the set" && (node_now[id] == "" || !fits(to[i], node_now[id]))) continue
-                if (how == "waiting" && node_now[id] != "") continue
+                if (how == "waiting" && node_now[id] != "" || how == "anywhere" && id in waited) continue
                 taken[id] = 1
                 return names[j]
             }
@@ -119,12 +122,14 @@ assess() {
                 id = space[i] "/" new[i]; wrong(id " has landed on " node_now[id] ", planned was " to[i])
             }
         }
-        # A fresh pod that replaces nothing came from elsewhere.
-        function judge_rest(owner,    part, names, n, i, id) {
+        # A fresh pod that replaces nothing came from elsewhere, unless another that waited has its place.
+        function judge_rest(owner,    part, names, n, i, id, instead) {
             split(owner, part, " "); n = split(fresh[owner], names, " ")
+            for (i = 1; i <= n; i++) { id = part[1] "/" names[i]; instead += id in waited && id in taken }
             for (i = 1; i <= n; i++) {
                 id = part[1] "/" names[i]
-                if (!(id in taken)) wrong(id " is new, and not by this plan")
+                if (id in taken || id in waited || node_now[id] == "" && instead-- > 0) continue
+                wrong(id " is new, and not by this plan")
             }
         }
         # The first wave with a move that is not done is due; nothing of a later one may be evicted
