@@ -7,6 +7,7 @@ asked for them after all pods that wait, which are admitted as they are without 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,8 +49,13 @@ class RoomInQuotas:
 
 
 def earlier(found: Found | None, placed: int, most: int, room: tuple[int, str] | None) -> Found | None:
-    """What ends it first when so many pods are placed: the API server refuses one before it is scheduled."""
-    if room is None or room[0] > placed:
+    """What ends it first when so many pods are placed: the API server refuses one before it is scheduled.
+
+    No placement has more than quotas admit, whichever pods still wait in it.
+    """
+    if room is None:
         return found
     number, line = room
-    return Found(number, f"not created: {line}", (QUOTA,), most)
+    if number <= placed:
+        return Found(number, f"not created: {line}", (QUOTA,), min(number, most))
+    return None if found is None else replace(found, most=min(number, most))

@@ -10,7 +10,7 @@ from models import Cluster
 from planner import capacity
 from planner.problem.problem import Problem
 from tests import seeds
-from tests.builders import cluster, node, quota, replica, scaled
+from tests.builders import LONG_AGO, cluster, node, pod, quota, replica, scaled
 from tests.draws import nothing_drawn
 from tests.planner.capacity_clusters import left_over, under_quotas
 
@@ -68,3 +68,11 @@ def test_replicas_that_are_asked_for_before_a_pod_that_waits_leave_it_its_place(
     assert row.more == 3
     assert not left_over(found, row, row.more)
     assert [decision.message for decision in left_over(found, row, row.more + 1)] == [row.message]
+
+
+def test_the_best_has_no_more_than_quotas_admit() -> None:
+    """What went wrong: a pod that waits behind was left out of `best`, and of its quota: 2, not 0."""
+    behind = pod("behind", cpu="2", priority=-1, created=LONG_AGO)
+    found = cluster(node("n1", cpu="8"), behind, scaled("ReplicaSet", "web", 0, cpu="1"), quota({"cpu": "2"}))
+    (row,) = capacity(found, best=True).workloads
+    assert (row.more, row.best, row.bound) == (0, 0, 0)
