@@ -63,10 +63,8 @@ def _by_name(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     return found
 
 
-def is_plain(cluster: Cluster, asked: Asked) -> bool:
-    """Whether all replicas to come are alike in everything, and nothing but the scheduler decides on them."""
-    if any(quota.namespace == asked.workload.namespace for quota in cluster.resource_quotas):
-        return False
+def is_plain(asked: Asked) -> bool:
+    """Whether all replicas to come are alike in everything."""
     if is_shared_out(asked):
         return False
     if isinstance(asked.workload, StatefulSet) and (

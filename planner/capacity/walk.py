@@ -22,6 +22,7 @@ from planner.capacity.growth import (
     names_taken,
     ordinals_of,
 )
+from planner.capacity.quotas import RoomInQuotas, earlier, not_yet_asked_for
 from planner.capacity.replicas import Found, count, limits
 from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
@@ -36,10 +37,11 @@ _NO_REASON: tuple[str, tuple[str, ...]] = ("", ())
 
 
 class _ToCount(NamedTuple):
-    """A workload to count, and the pods that stand for its replicas."""
+    """A workload to count, the pods that stand for its replicas, and how many a quota has room for."""
 
     name: str
     copies: Sequence[int]
+    quota: tuple[int, str] | None
 
 
 def walked(
@@ -53,11 +55,13 @@ def walked(
     With a seed nodes are sampled and ties drawn, else they go to the smallest name.
     """
     cluster = problem.cluster
-    plain = [asked for asked in several if is_plain(cluster, asked)]
+    waiting = not_yet_asked_for(problem)
+    plain = [one for one in several if is_plain(one) and one.workload.namespace not in waiting]
     found = _over_one_state(problem, plain, stop_event, seed) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
-            by_number = _by_halves if is_shared_out(asked) else _by_simulation
+            is_ahead = asked.workload.namespace in waiting and not any(names_taken(asked))
+            by_number = _by_halves if is_shared_out(asked) or is_ahead else _by_simulation
             simulated = by_number(cluster, asked, stop_event, seed)
             if simulated is not None:
                 found[asked.name] = simulated
@@ -72,16 +76,18 @@ def _over_one_state(
     problem = Problem(more, now)
     before = Scheduler(problem)
     names = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
-    queued = set(before.queue)
+    room, queued = RoomInQuotas(problem, names), set(before.queue)
     needed, counting = dict[int, int](), dict[int, _ToCount]()
     first = len(problem.pods)
     for extra, name in names.items():
-        if extra in queued:
-            needed[extra] = _needed(before, extra)
-            counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])])
+        if extra in queued and room.is_certain(extra):
+            quota = room.of(extra)
+            needed[extra] = min(_needed(before, extra), MOST_NEW_PODS if quota is None else quota[0])
+            counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])], quota)
             first += needed[extra]
-    scheduler = Scheduler(problem.with_copies(needed), seed=seed)
-    return _counted(scheduler, before.queue, counting, stop_event)
+    scheduler = Scheduler(problem.with_copies(needed, room.refused), seed=seed)
+    queue = [pod for pod in before.queue if pod in counting or pod not in names]
+    return _counted(scheduler, queue, counting, stop_event)
 
 
 def _counted(
@@ -103,12 +109,14 @@ def _counted(
         if is_stop_requested(stop_event):
             break
         report_best(f"{len(found)} of {len(counting)} workloads")
-        name, copies = counting[pod]
+        name, copies, quota = counting[pod]
         # Pods that came before have taken room, and may have made some by evicting others.
-        known = count(scheduler, copies, _most(scheduler, pod))
+        most = _most(scheduler, pod)
+        known = count(scheduler, copies, most)
+        known = earlier(known, len(copies) if known is None else known.more, most, quota)
         if known is not None:
-            most = None if left_open.any or scheduler.leaves_open(pod) else known.most
-            found[name] = Found(known.more, known.message, known.limited_by, most, {**decided})
+            is_open = left_open.any or scheduler.leaves_open(pod)
+            found[name] = replace(known, most=None if is_open else known.most, decided={**decided})
     return found
 
 
@@ -150,7 +158,7 @@ def _needed(scheduler: Scheduler, pod: int) -> int:
 def _by_simulation(
     cluster: Cluster, asked: Asked, stop_event: threading.Event | None, seed: int | None
 ) -> Found | None:
-    """Where replicas bring something of their own, a quota counts them, or room is made: more each time."""
+    """Where replicas bring something of their own, or room is made: more each time."""
     fits = 0
     # A StatefulSet makes no pod where one has its name: the plans that are asked for more then count too few.
     counts_pods = not any(names_taken(asked))
@@ -170,7 +178,7 @@ def _by_simulation(
 def _by_halves(
     cluster: Cluster, asked: Asked, stop_event: threading.Event | None, seed: int | None
 ) -> Found | None:
-    """Where it depends on their number which replicas come: it is doubled, then halved, a simulation each.
+    """Where it depends on their number which pods come: it is doubled, then halved, a simulation each.
 
     So many are placed, and of one more one is not; what no order of binds can beat is not known.
     """

@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 
 from models import Cluster
-from models.admission.chain import is_new
 from models.collector import collector_paused
 from models.objects.base import FAR_AHEAD
 from models.objects.custom_workload import is_custom
@@ -24,7 +23,6 @@ from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.workload import ReplicaSet, StatefulSet
-from planner.problem.creation_order import in_turn
 from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
@@ -33,7 +31,7 @@ from planner.problem.input_notes import nothing_read, pending_notes
 from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
-from planner.problem.quotas import Quotas
+from planner.problem.quotas import Quotas, refusals
 from planner.problem.requests import CPU, MEMORY, PODS, SCORING_DEFAULTS, Resize, pod_requests
 from planner.problem.resource_rows import ResourceRows
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
@@ -186,20 +184,22 @@ class Problem:
         ]
         return self._and([*made.values()], [numbers[int(self.template_of[pod])] for pod in made], templates)
 
-    def with_copies(self, copies: Mapping[int, int]) -> Problem:
+    def with_copies(self, copies: Mapping[int, int], refused: Mapping[int, str]) -> Problem:
         """The same with so many more pods like each of these, pending, behind all others.
 
-        No quota is asked about them.
+        No quota is asked about any pod: it is known which are `refused`.
         """
         like = np.repeat(np.array([*copies], np.int64), [*copies.values()])
-        return self._and([self.pods[pod] for pod in like.tolist()], self.template_of[like].tolist())
+        found = copy.copy(self)
+        found.refused = refused
+        return found._and([self.pods[pod] for pod in like.tolist()], self.template_of[like].tolist())
 
     def _and(
         self, pods: Sequence[Pod], template_of: Sequence[int], templates: Iterable[Template] = ()
     ) -> Problem:
         """The same with more pods, nowhere so far; `templates` are those of theirs that are new."""
         found = copy.copy(self)
-        found.__dict__["refused"] = self.refused
+        found.refused = self.refused
         found._forget_templates()
         found.templates = (*self.templates, *templates)
         found.pods = (*self.pods, *pods)
@@ -369,13 +369,9 @@ class Problem:
         return found
 
     @cached_property
-    def refused(self) -> dict[int, str]:
+    def refused(self) -> Mapping[int, str]:
         """The pods that the API server would not create, in the order in which they are asked for."""
-        quotas = Quotas(self)
-        new = [p for p in np.flatnonzero(self.node_of < 0).tolist() if is_new(self.pods[p])]
-        new = in_turn(self.cluster, dict(enumerate(self.pods)), new) if quotas else new
-        lines = {p: self.pods[p].refusal or quotas.admit(self.pods[p]) for p in new}
-        return {pod: line for pod, line in lines.items() if line}
+        return refusals(self, Quotas(self))
 
     def held_back(self, pod: int) -> str:
         """Why the scheduler does not come to see a pending pod: it has gates, or it is not created at all."""

@@ -9,10 +9,12 @@ kubelet answers: when its grace period has passed twice, a quota takes it for st
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
+
+import numpy as np
 
 from models import Cluster
 from models.admission.chain import is_new
@@ -22,8 +24,9 @@ from models.objects.containers import ResourceRequirements
 from models.objects.pod import Pod, PodSpec, PodStatus
 from models.objects.policy import LimitRangeItem, ResourceQuota, ScopeRequirement
 from models.objects.storage import PersistentVolumeClaim
+from planner.problem.creation_order import in_turn
 from planner.problem.endings import not_ready_words
-from planner.problem.nodes import Ints
+from planner.problem.nodes import Codes, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_units, in_words
 from planner.problem.volume_claims import claims_of
 
@@ -45,7 +48,9 @@ class QuotaProblem(Protocol):
     """What quotas read of a `Problem`, which asks them itself which new pods are refused."""
 
     cluster: Cluster
+    pods: tuple[Pod, ...]
     pod_index: MutableMapping[str, int]
+    node_of: Codes
     template_of: Ints
 
     def requests_of(self, pod: Pod) -> dict[str, int]:
@@ -64,9 +69,15 @@ class _Ledger:
         """Whether a pod is in its scopes."""
         return all(_in_scope(item, spec) for item in self.quota.spec.requirements)
 
-    def add(self, usage: Amounts, sign: int = 1) -> None:
+    def add(self, usage: Amounts, times: int = 1) -> None:
         for name in self.hard.keys() & usage.keys():
-            self.used[name] += sign * usage[name]
+            self.used[name] += times * usage[name]
+
+    def rooms(self, usage: Amounts) -> Iterator[int]:
+        """How often there is room for so much, by each entry."""
+        for name in self.hard.keys() & usage.keys():
+            if usage[name]:
+                yield (self.hard[name] - self.used[name]) // usage[name]
 
     def unnamed(self, spec: PodSpec, _: Amounts) -> str:
         """What the API server says of a pod that does not name what is limited; empty where it does."""
@@ -135,13 +146,42 @@ class Quotas:
         """Count one more pod; where there is no room for it, what the API server says."""
         if line := self._claims_refused(pod):
             return f"forbidden: {line}"
+        line = self._objection(pod)
+        if not line:
+            self._add(pod)
+        return line
+
+    def _add(self, pod: Pod, times: int = 1) -> None:
+        ledgers, usage = self._concerned(pod)
+        for ledger in ledgers:
+            ledger.add(usage, times)
+
+    def _objection(self, pod: Pod) -> str:
+        """What the API server says of one more pod whose claims are there; empty where there is room."""
         ledgers, usage = self._concerned(pod)
         asked = chain((one.unnamed for one in ledgers), (one.exceeded for one in ledgers))
-        if line := next(filter(None, (objection(pod.spec, usage) for objection in asked)), ""):
-            return f"forbidden: {line}"
-        for ledger in ledgers:
-            ledger.add(usage)
-        return ""
+        line = next(filter(None, (objection(pod.spec, usage) for objection in asked)), "")
+        return line and f"forbidden: {line}"
+
+    def room(self, pod: Pod) -> tuple[int, str] | None:
+        """How many pods like this one there is room for, and what the API server says of the next.
+
+        None where there is no limit. None of them is counted.
+        """
+        if line := self._objection(pod):
+            return 0, line
+        ledgers, usage = self._concerned(pod)
+        number = min((room for ledger in ledgers for room in ledger.rooms(usage)), default=None)
+        if number is None:
+            return None
+        self._add(pod, number)
+        line = self._objection(pod)
+        self._add(pod, -number)
+        return number, line
+
+    def has_claims_to_come(self, pod: Pod) -> bool:
+        """Whether a pod uses claims that are not made yet."""
+        return bool(self._coming) and any(use.key in self._coming for use in claims_of(pod))
 
     def _claims_refused(self, pod: Pod) -> str:
         """Count the claims that are made for a pod; where there is no room for one, what is said of it.
@@ -231,6 +271,18 @@ class Quotas:
         for name, amount in self._problem.requests_of(_asking_for_limits(pod)).items():
             usage[f"limits.{name}"] = amount
         return usage
+
+
+def refusals(problem: QuotaProblem, quotas: Quotas, apart: Collection[int] = ()) -> dict[int, str]:
+    """The pods that the API server would not create, in the order in which they are asked for.
+
+    The others are counted in `quotas`, without those `apart`, which come after all of them.
+    """
+    pending = np.flatnonzero(problem.node_of < 0).tolist()
+    new = [pod for pod in pending if pod not in apart and is_new(problem.pods[pod])]
+    new = in_turn(problem.cluster, dict(enumerate(problem.pods)), new) if quotas else new
+    lines = {pod: problem.pods[pod].refusal or quotas.admit(problem.pods[pod]) for pod in new}
+    return {pod: line for pod, line in lines.items() if line}
 
 
 def _usage_of_claim(claim: PersistentVolumeClaim) -> Amounts:

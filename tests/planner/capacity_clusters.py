@@ -17,9 +17,11 @@ from tests.builders import (
     LONG_AGO,
     ZONE,
     Object,
+    claim,
     labelled,
     node,
     pod,
+    priority_class,
     quota,
     replica,
     revision,
@@ -149,6 +151,96 @@ def _words(draw: Random, name: str) -> dict[str, Any]:
     if draw.random() < 0.3:
         words["priority"] = draw.choice((5, 5, -1))
     return words
+
+
+def under_quotas(seed: int) -> list[Object]:
+    """A few nodes, and two namespaces of workloads under quotas, of which some pods are refused at times."""
+    draw = Random(seed)
+    machines = [_node(draw, f"n{number}") for number in range(draw.randint(1, 4))]
+    names = [item["metadata"]["name"] for item in machines]
+    objects = [*machines, priority_class("high", 5), priority_class("low", -1)]
+    for number in range(draw.randint(1, 5)):
+        objects += _varied(draw, _workload(draw, f"w{number}", names), draw.choice(("default", "other")))
+    for number in range(draw.randint(1, 4)):
+        found = quota(_hard(draw), f"q{number}", **draw.choice((*[{}] * 6, *_SCOPES)))
+        found["metadata"]["namespace"] = draw.choice(("default", "default", "other"))
+        objects.append(found)
+    if draw.random() < 0.2:
+        bounds = {"type": "Container", **draw.choice(_BOUNDS)}
+        metadata = {"name": "bounds", "namespace": "default"}
+        objects.append(
+            {"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": [bounds]}}
+        )
+    return objects
+
+
+_ENTRIES = {
+    **dict.fromkeys(("pods", "count/pods"), ("0", "2", "5", "8", "12", "60")),
+    **dict.fromkeys(("cpu", "requests.cpu", "limits.cpu"), ("500m", "2", "3500m", "6", "12", "100")),
+    "requests.memory": ("1Gi", "5Gi"),
+    "count/replicasets.apps": ("1",),
+    "persistentvolumeclaims": ("1", "3"),
+    "requests.storage": ("2Gi",),
+}
+_SCOPES: tuple[dict[str, Any], ...] = (
+    {"scopes": ["BestEffort"]},
+    {"scopes": ["NotBestEffort"]},
+    {"scopes": ["Terminating"]},
+    {"scopes": ["NotTerminating"]},
+    {"scopes": ["PriorityClass"]},
+    *(
+        {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", **chosen}]}}
+        for chosen in (
+            {"operator": "In", "values": ["high"]},
+            {"operator": "NotIn", "values": ["low"]},
+            {"operator": "DoesNotExist"},
+        )
+    ),
+)
+_BOUNDS: tuple[dict[str, Any], ...] = (
+    {"default": {"cpu": "2"}, "defaultRequest": {"cpu": "500m", "memory": "1Gi"}},
+    {"max": {"cpu": "1"}},
+)
+
+
+def _hard(draw: Random) -> Object:
+    return {name: draw.choice(_ENTRIES[name]) for name in draw.sample([*_ENTRIES], draw.choice((1, 1, 2)))}
+
+
+def _varied(draw: Random, objects: list[Object], namespace: str) -> list[Object]:
+    """A workload and its pods in a namespace, with other requests, a class or a deadline, and other ends."""
+    claims = draw.random() < 0.15 and objects[0]["kind"] == "StatefulSet"
+    resources, more = draw.choice(_RESOURCES), draw.choice(_MORE)
+    for item in objects:
+        item["metadata"]["namespace"] = namespace
+        spec = item["spec"] if item["kind"] == "Pod" else item["spec"]["template"]["spec"]
+        spec.update(more)
+        if more:
+            spec.pop("priority", None)
+        if resources is not None:
+            spec["containers"] = [{**spec["containers"][0], "resources": resources}]
+        if item["kind"] == "Pod" and draw.random() < 0.15:
+            item["metadata"]["deletionTimestamp"] = LONG_AGO
+        elif item["kind"] == "Pod" and draw.random() < 0.1:
+            item["status"]["phase"] = draw.choice(("Failed", "Succeeded"))
+    if claims:
+        made = claim("data", size=draw.choice(("1Gi", "3Gi")))
+        objects[0]["spec"]["volumeClaimTemplates"] = [{key: made[key] for key in ("metadata", "spec")}]
+    return objects
+
+
+_RESOURCES: tuple[Object | None, ...] = (
+    *[None] * 6,
+    {},
+    {"limits": {"cpu": "1"}},
+    {"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"cpu": "500m"}},
+)
+_MORE: tuple[Object, ...] = (
+    *[{}] * 5,
+    {"priorityClassName": "high"},
+    {"priorityClassName": "low"},
+    {"activeDeadlineSeconds": 600},
+)
 
 
 def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision]:

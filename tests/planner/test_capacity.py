@@ -26,6 +26,7 @@ from tests.builders import (
     node,
     pod,
     profile,
+    quota,
     scaled,
     scheduler,
     spread,
@@ -38,13 +39,14 @@ from tests.planner.capacity_clusters import (
     mixed,
     shared_out,
     two_constraints,
+    under_quotas,
     workloads,
 )
 
 ROOM = sys.modules["planner.capacity.replicas"]
 
 
-@pytest.mark.parametrize("make", [workloads, mixed])
+@pytest.mark.parametrize("make", [workloads, mixed, under_quotas])
 @pytest.mark.parametrize("number", seeds.given_and_fresh(12, 1105))
 @nothing_drawn()
 def test_more_is_exact_with_the_line_of_the_scheduler(
@@ -205,14 +207,8 @@ def test_the_line_after_many_replicas_is_the_schedulers(lower: bool) -> None:
 
 def test_a_quota_stops_before_the_nodes_do() -> None:
     """What the API server refuses is not created, and its line says so."""
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "team", "namespace": "default"},
-        "spec": {"hard": {"requests.cpu": "3"}},
-        "status": {"hard": {"requests.cpu": "3"}, "used": {"requests.cpu": "0"}},
-    }
-    (row,) = capacity(cluster(node("a1", cpu="8"), quota, web(1, cpu="1"))).workloads
+    team = quota({"requests.cpu": "3"}, "team")
+    (row,) = capacity(cluster(node("a1", cpu="8"), team, web(1, cpu="1"))).workloads
     assert (row.more, row.limited_by) == (2, ("ResourceQuota",))
     assert row.message.startswith("not created: ")
     assert "exceeded quota: team" in row.message
