@@ -84,10 +84,11 @@ def drain(
     plan = plan.model_copy(update={"surge": tuple(name for name in run.node_names if name not in known)})
     if not (fixes and any(_left(plan))):
         return plan
-    most = effort.drain.pods_of_fixes // max(1, run.size)
+    # One of the drains that are played beside this one is that with new nodes.
+    most = effort.drain.pods_of_fixes // max(1, run.size) - 1
     fixes_of = Fixes(cluster, still_there, max(1, most), stop_event)
     freed, told = tuple(fixes_of.told(plan.blocked)), [*plan.notes, *fixes_of.notes()]
-    if not surge and most and not is_stop_requested(stop_event):
+    if not surge and most > 0 and not is_stop_requested(stop_event):
         looking_for("what new nodes would change")
         again = run_on(cluster, len(nodes)).best(stop_event, others=True)
         if again.played_to_end and _left(again) < _left(plan):
