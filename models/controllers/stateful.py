@@ -61,7 +61,7 @@ def _numbered_freely(owner: StatefulSet, pods: Iterable[Pod]) -> set[int]:
     spec = owner.spec
     if not never_seen(owner) or spec.ordinals.start or spec.reserve_ordinals:
         return set()
-    there = {ordinal for pod in pods if is_live(pod) and (ordinal := ordinal_of(pod)) is not None}
+    there = {number for pod in pods if is_live(pod) and (number := own_ordinal(owner, pod)) is not None}
     return there if len(there) <= spec.replicas else set()
 
 
@@ -105,6 +105,11 @@ def ordinal_of(pod: Pod) -> int | None:
     """The number at the end of the pod's name."""
     digits = pod.name.rpartition("-")[2]
     return int(digits) if digits.isascii() and digits.isdigit() else None
+
+
+def own_ordinal(owner: StatefulSet, pod: Pod) -> int | None:
+    """The pod's ordinal, where its name is that of a pod of the set: the controller heeds no others."""
+    return ordinal_of(pod) if pod.name.rpartition("-")[0] == owner.name else None
 
 
 def revision_of(pods: Sequence[Pod]) -> str | None:

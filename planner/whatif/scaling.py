@@ -14,7 +14,7 @@ from models.controllers.apply import with_workload
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import workloads_of
-from models.controllers.stateful import wanted_ordinals
+from models.controllers.stateful import own_ordinal, wanted_ordinals
 from models.controllers.templates import usable
 from models.errors import InputError
 from models.objects.pod import Pod
@@ -131,7 +131,7 @@ def _live(cluster: Cluster, workload: Workload) -> list[Pod]:
 
 def _of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], replicas: int) -> Replicas:
     """The highest ordinals first; a pod whose name has no ordinal is none of its own."""
-    numbered = [(number, pod) for pod in pods if (number := _ordinal(pod, owner)) is not None]
+    numbered = [(number, pod) for pod in pods if (number := own_ordinal(owner, pod)) is not None]
     numbered.sort(key=lambda item: -item[0])
     most = owner.changed("spec", replicas=max(replicas, owner.spec.replicas))
     kept = {*wanted_ordinals(most, (pod for _, pod in numbered))[:replicas]}
@@ -139,11 +139,6 @@ def _of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], replicas: int) -> 
     return Replicas(
         owner, tuple(pod for _, pod in numbered), sum(number not in kept for number, _ in numbered)
     )
-
-
-def _ordinal(pod: Pod, owner: StatefulSet) -> int | None:
-    prefix, _, number = pod.name.rpartition("-")
-    return int(number) if prefix == owner.name and number.isascii() and number.isdigit() else None
 
 
 def _of_sets(  # noqa: PLR0913, PLR0917 - what a controller looks at, and what it leaves to chance

@@ -55,7 +55,9 @@ class _Followed:
         members, column = rule.tally.members, rule.column
         own = len(column.values) == np.count_nonzero(column.present)
         narrowed = isinstance(members, Members) and template in members.where
-        return not narrowed and (own or len(column.values) <= _MOST_DOMAINS)
+        # Scores count by node over hosts, also where nodes share a host name.
+        shared = column.key != HOSTNAME and len(column.values) <= _MOST_DOMAINS
+        return not narrowed and (own or shared)
 
     def placed(self, cell: list[int]) -> None:
         """Count a pod that comes to a node of the cell, which becomes the cell of that node."""

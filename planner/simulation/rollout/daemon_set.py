@@ -84,13 +84,13 @@ class DaemonSetRun(PodRun):
         due.gone += [pod for pod in gone if simulation.alive[pod]]
 
     def _is_occupied(self, simulation: ClusterSimulation, node: str) -> bool:
-        """Whether a node has a pod, if only one that was told to go and has not ended."""
+        """Whether a node has a pod, if only one that was told to go and whose containers run."""
         there = any(pod is not None for pod in self._of(simulation, node))
         former = [pod for pod in (self.old.get(node), self.new.get(node)) if pod is not None]
-        return there or simulation.any_leaving([*former, *self._ending_on.get(node, ())])
+        return there or any(map(simulation.is_running_on, [*former, *self._ending_on.get(node, ())]))
 
     def _in_any_order(self, simulation: ClusterSimulation) -> list[str]:
-        """The nodes to be served, and others as long as they have pods that have not ended.
+        """The nodes to be served, and others as long as pods of theirs run.
 
         The controller has them in a map, and goes through it as it comes.
         """

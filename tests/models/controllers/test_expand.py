@@ -157,6 +157,14 @@ def test_pods_that_no_controller_has_numbered_stand_for_missing_ones() -> None:
     assert names(new_pods(db, *running)) == ["db-1", "db-2"], "a controller has seen it"
 
 
+def test_pods_of_other_names_stand_for_no_ordinal() -> None:
+    """What went wrong: beside its pod `other-7` the set made a pod `db-7`, which a note told of."""
+    db = workload("StatefulSet", "db", replicas=2)
+    other = pod("other-7", db)
+    assert names(new_pods(db, other)) == ["db-0", "db-1"]
+    assert not any("StatefulSet" in one for one in Cluster.from_objects([db, other]).notes)
+
+
 def test_a_terminating_stateful_pod_keeps_its_name() -> None:
     """The controller cannot create the replacement before the old pod is gone."""
     db = workload("StatefulSet", "db", replicas=2)

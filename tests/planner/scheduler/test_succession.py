@@ -108,3 +108,15 @@ def test_more_pods_than_one_step_places_on_a_node(least: Least) -> None:
     objects = [node("n"), *(pod(f"p{i}", cpu="100m") for i in range(30)), pod("last", cpu="2")]
     places = Scheduler(Problem(cluster(*objects))).run()
     assert [decision.node for decision in places] == [0] * 30 + [None]
+
+
+def test_nodes_that_share_a_host_name(least: Least) -> None:
+    """Scores over hosts count the pods of each node: in one step they counted those of all with its name."""
+    shared = [node(f"n{i}", labels={HOST: "ab"[i % 2]}) for i in range(4)]
+    soft = spread(HOST, app="web", when=SOFT)
+    there = [pod(f"t{i}", "n0", app="web") for i in range(4)]
+    objects = [*shared, *there, *(pod(f"p{i}", app="web", spread=[soft]) for i in range(20))]
+    least(1)
+    found = decided(objects)
+    least(1_000)
+    assert found == decided(objects)

@@ -93,6 +93,7 @@ def test_a_pod_that_does_not_end_counts_for_a_quota_of_objects_alone(
     [
         ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}, True),
         ("Deployment", {"strategy": {"type": "Recreate"}}, True),
+        ("DaemonSet", {}, True),
         ("StatefulSet", {}, False),
     ],
 )
