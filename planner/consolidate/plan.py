@@ -177,7 +177,7 @@ class _Consolidation:
         if others:
             have = "does not have" if others == 1 else "do not have"
             nodes = f"{others} of {counted(kept, 'node')} that stay"
-            yield f"{nodes} {have} the label {self._losses.key}: no loss of a domain is theirs"
+            yield f"{nodes} {have} the label {self._losses.key}: no loss of a domain is about them"
 
     def _about_draws(self, best: CarriedOut, drawn: Mapping[str, int] | None) -> Iterator[str]:
         """At most one note: what other ties do, or that it was not tried."""
