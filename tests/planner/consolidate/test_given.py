@@ -38,9 +38,9 @@ def recorded(kind: str) -> list[Any]:
 
 
 def planned(case: dict[str, Any], *, pins: bool) -> ConsolidationPlan:
-    """A plan with time enough for slow machines."""
+    """The plan of half a minute, of which these clusters need a half at most."""
     cluster = Cluster.from_objects(case["cluster"]["items"])
-    return consolidate(cluster, prices=PRICES, pins=pins, time_limit=120)
+    return consolidate(cluster, prices=PRICES, pins=pins, time_limit=30)
 
 
 @pytest.mark.parametrize("pins", [False, pytest.param(True, marks=pytest.mark.long)])
