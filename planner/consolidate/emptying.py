@@ -127,9 +127,10 @@ class Emptying:
 
         Pods of kept nodes move, too.
         """
-        best, survived = Emptied(self.setting.trial, self._problem.nodes.none), self._surviving(layout)
-        if self.losses is None:
+        best = Emptied(self.setting.trial, self._problem.nodes.none)
+        if self._is_idle_first:
             best = self._without_moves(layout)
+        survived = self._surviving(layout)
         removed = survived.removed
         cost = self.setting.removable.cost
         planned = moves_to(self._problem, self.setting.movable, self.setting.before, layout)
@@ -159,7 +160,7 @@ class Emptying:
             if not kept or number >= rounds or is_over():
                 break
             removed[[*kept]] = False
-        if (self._idle(layout) & ~best.removed).any():
+        if not self._is_idle_first and (self._idle(layout) & ~best.removed).any():
             best = min(best, self._without_moves(layout), key=lambda one: (cost(one.removed), one.moves))
         given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
         # What the last plan empties stays for what is said against that plan.
@@ -178,6 +179,15 @@ class Emptying:
         if self._survival is None:
             return SurvivedLoss(layout.removed.copy())
         return self._survival.removed(layout)
+
+    @property
+    def _is_idle_first(self) -> bool:
+        """Whether empty nodes alone are tried first: late in the time no loss of domains is tried any more.
+
+        Not where a trial of losses takes long.
+        """
+        losses = self.losses
+        return losses is None or losses.work(len(losses.of_domain)) <= effort.SURVIVAL_WORK
 
     def _idle(self, layout: Layout) -> Mask:
         """The nodes of a layout without a pod that would have to move."""
