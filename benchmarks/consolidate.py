@@ -26,7 +26,14 @@ from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.setting import with_added
 from planner.documents.consolidation import ConsolidationPlan
 from tests.planner.consolidate.replay import failure
-from tests.planner.consolidate.test_given import PRICES
+
+PRICES = {
+    "m5.2xlarge": 0.384,
+    "m5.4xlarge": 0.768,
+    "c5.4xlarge": 0.68,
+    "r5.4xlarge": 1.008,
+    "m5.8xlarge": 1.536,
+}
 
 
 def clusters(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
