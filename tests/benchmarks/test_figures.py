@@ -1,11 +1,9 @@
-"""Figures of the benchmarks' page that one cluster each tells: none gets worse unnoticed.
+"""Figures of the benchmarks' page, each by a cluster or two of it: none gets worse unnoticed.
 
-Moves, pins and pods are the same on every machine, as long as no limit is reached; less is better.
+Moves, pins and pods placed are the same on every machine as long as no limit is reached.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from batches import BatchSize, batch
@@ -15,7 +13,7 @@ from models import Cluster
 from planner import rebalance, solve
 from planner.documents.move_plan import MovePlan
 from tests.planner.rebalance.lopsided import lopsided
-from tests.planner.rebalance.recorded_like import recorded_like
+from tests.planner.rebalance.recorded_like import KINDS, recorded_like
 from tests.planner.recordings import recorded
 
 #: Seconds, of which none of these needs a tenth on a quiet machine.
@@ -29,46 +27,35 @@ def pinned(plan: MovePlan) -> int:
 
 @pytest.mark.parametrize("state", [False, True], ids=["empty", "used"])
 def test_a_batch_of_ninety_percent_is_placed_as_a_whole(state: bool) -> None:
-    """500 nodes and 5,000 pods: all placed, proved, no soft constraint exceeded; kube-scheduler leaves 23."""
+    """500 nodes and 5,000 pods: all placed, proved, no soft constraint exceeded."""
     plan = solve(batch(BatchSize(500, 5_000, 100), 0.9, state, 0), time_limit=LIMIT)
     assert (len(plan.steps), plan.status) == (5_000, "Optimal")
     assert sum(stage.value for stage in plan.objective if stage.name == "softSpreadExcess") == 0
 
 
-@pytest.mark.parametrize(("kind", "most"), [("rebalance", 0), ("tight", 0), ("outage", 0), ("mixed", 0)])
-def test_fresh_clusters_like_the_recorded_are_repaired_without_pins(kind: str, most: int) -> None:
-    """Nothing is too much in the end."""
+@pytest.mark.parametrize("kind", KINDS)
+def test_fresh_clusters_like_the_recorded_are_repaired_without_pins(kind: str) -> None:
+    """In the fewest moves, and nothing is too much in the end."""
     plan = rebalance(recorded_like(301, kind), time_limit=LIMIT)
-    assert (plan.after.hard_excess, plan.status) == (0, "Optimal")
-    assert pinned(plan) <= most
-
-
-@pytest.mark.long
-def test_pins_of_the_recorded_clusters() -> None:
-    """Only a cluster that is next to full has any."""
-    plans = {
-        case["name"]: rebalance(Cluster.from_objects(case["cluster"]["items"]), time_limit=LIMIT)
-        for case in recorded()
-    }
-    assert {name: pinned(plan) for name, plan in plans.items() if pinned(plan)} in ({}, {"tight-901": 3})
+    assert (plan.after.hard_excess, plan.status, pinned(plan)) == (0, "Optimal", 0)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["rebalance-901", "tight-901", "tight-902"])
 def test_evictions_alone_repair_recorded_clusters(name: str) -> None:
-    """In as many moves as with pins."""
+    """Nothing is too much in the end, in as few moves as with pins: both are proved to be the fewest."""
     (case,) = (case for case in recorded() if case["name"] == name)
     plan = rebalance(Cluster.from_objects(case["cluster"]["items"]), evict_only=True, time_limit=LIMIT)
     assert (plan.after.hard_excess, plan.status) == (0, "Optimal")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [9100, 9103])
+@pytest.mark.parametrize("seed", [9102, 9103])
 def test_soft_constraints_are_met_without_pins_after_the_loss_of_a_zone(seed: int) -> None:
     """Landings by scores: of ways in which ties may break the fewest are followed.
 
-    Once the first landing by scores was taken, and not the one that leaves the fewest ways: up to half of the
-    replacements were pinned, in six times the time.
+    Once the first landing by scores was taken, and not the one that leaves the fewest ways: 14 and 26
+    replacements were pinned.
     """
     plan = rebalance(lopsided(seed, "outage", soft_alone=True), soft=True, time_limit=LIMIT)
     assert (plan.after.hard_excess, plan.after.soft_excess, pinned(plan)) == (0, 0, 0)
@@ -79,8 +66,7 @@ def test_soft_constraints_are_met_without_pins_after_the_loss_of_a_zone(seed: in
 @pytest.mark.parametrize(("fill", "moves", "pins"), [(0.8, 183, 0), (0.99, 412, 8)])
 def test_large_clusters_keep_their_moves_and_pins(fill: float, moves: int, pins: int) -> None:
     """5,000 nodes after a scale-down."""
-    objects: list[dict[str, Any]] = Shape(5_000, fill).objects()
-    plan = rebalance(Cluster.from_objects(objects), time_limit=LIMIT)
+    plan = rebalance(Cluster.from_objects(Shape(5_000, fill).objects()), time_limit=LIMIT)
     assert plan.after.hard_excess == 0
     assert len(plan.steps) <= moves
     assert pinned(plan) <= pins
