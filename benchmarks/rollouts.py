@@ -105,6 +105,29 @@ def budgets(workloads: int) -> list[Object]:
     ]
 
 
+def controllers(objects: list[Object]) -> list[Object]:
+    """The ReplicaSets that make the pods of a cluster again."""
+    pods = [each for each in objects if each["kind"] == "Pod"]
+    replicas = Counter(pod["metadata"]["labels"]["app"] for pod in pods)
+    first = {pod["metadata"]["labels"]["app"]: pod for pod in reversed(pods)}
+    return [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": app, "namespace": "prod"},
+            "spec": {
+                "replicas": replicas[app],
+                "selector": {"matchLabels": {"app": app}},
+                "template": {
+                    "metadata": {"labels": {"app": app}},
+                    "spec": {key: value for key, value in pod["spec"].items() if key != "nodeName"},
+                },
+            },
+        }
+        for app, pod in first.items()
+    ]
+
+
 def refused(cluster: Cluster, plan: DrainPlan) -> int:
     """How many evictions of a drain the budgets would not allow, in its order, however long one waits.
 
@@ -133,8 +156,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=5000)
     nodes = parser.parse_args().nodes
-    web = deployed(nodes)
-    cluster = Cluster.from_objects([*Shape(nodes, _FILL).objects(), *budgets(nodes // 10), *web])
+    web, objects = deployed(nodes), Shape(nodes, _FILL).objects()
+    cluster = Cluster.from_objects([*objects, *controllers(objects), *budgets(nodes // 10), *web])
     changed = json.loads(json.dumps(web[0]))
     changed["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "60m"
     manifests = Cluster.from_objects([changed], partial=True)

@@ -236,6 +236,21 @@ class WaveLandings:
 
     # A wave that is carried out
 
+    def most_certain(self, alone: Sequence[Landing]) -> Landing:
+        """Of landings by scores the one that leaves the fewest scenarios to follow.
+
+        Where the first one is taken, a cluster with --soft after the loss of a zone has 26 pins in 54 moves,
+        not 0, in four times the time.
+        """
+        best, least = alone[0], effort.SCENARIOS_KEPT + 1
+        for landing in alone:
+            scenarios = self._scenarios.after([landing.move])
+            if scenarios is not None and len(scenarios) < least:
+                best, least = landing, len(scenarios)
+            if least <= self._scenarios.number:
+                break
+        return best
+
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         """Carry out a wave; its landings with the targets reached when ties go to the smallest name."""
         scenarios = self._scenarios.after([one.move for one in wave if one.kind == "scores"])

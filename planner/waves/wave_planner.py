@@ -82,7 +82,7 @@ class CertainFirst:
         if by_scores:
             # While every landing is certain: a replacement with several possible nodes would end that.
             certain = [landing for landing in free if int(landing.nodes.sum()) == 1]
-            return found.together(certain or by_scores[:1])
+            return found.together(certain or [found.landings.most_certain(by_scores)])
         return found.together(free or found.alone(found.ready(left), considered, again=True))
 
 
