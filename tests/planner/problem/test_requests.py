@@ -200,6 +200,20 @@ def test_a_resize_of_the_whole_pod_counts_from_1_36_on() -> None:
     assert pod_requests(found, resize=Resize(of_pods=True)) == {"cpu": 3000}
 
 
+@pytest.mark.parametrize(("conditions", "expected"), [([], {"cpu": 2000}), (_NO_ROOM, {"cpu": 0})])
+def test_a_resize_of_the_whole_pod_counts_what_the_pod_requests(
+    conditions: list[Any], expected: dict[str, int]
+) -> None:
+    """What went wrong: a resource that only containers request was counted as the pod held it.
+
+    1.36.2 counts none of it, and 0 of what the pod requests, the node refuses and the pod does not hold.
+    """
+    spec = {"resources": {"requests": {"cpu": "2"}}}
+    held = {"resources": {"requests": {"memory": "3Gi"}}, "allocatedResources": {"memory": "3Gi"}}
+    found = resizing("1", "1", "1", spec=spec, **held, conditions=conditions)
+    assert pod_requests(found, resize=Resize(of_pods=True)) == expected
+
+
 def test_sums_are_compared_as_wholes_where_a_release_does_so() -> None:
     """Two containers that trade a core: each at its most is 5, no sum is more than 4."""
     names = {"a": ("3", "1"), "b": ("1", "3")}
