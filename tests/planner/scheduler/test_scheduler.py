@@ -236,9 +236,13 @@ def test_a_negative_namespace_selector_of_an_incoming_pod_selects_all(operator: 
     """
     values = ["prod"] if operator == "NotIn" else []
     other = {"matchExpressions": [{"key": "env", "operator": operator, "values": values}]}
-    apart = {"apart": [term(HOST, "web", namespaceSelector=other)], "namespace": "shop", "app": "web"}
+    apart: dict[str, Any] = {
+        "apart": [term(HOST, "web", namespaceSelector=other)],
+        "namespace": "shop",
+        "app": "web",
+    }
     there = [namespace("shop", env="prod"), namespace("office", env="prod"), node("n1")]
-    plain = {"app": "web", "namespace": "office"}
+    plain: dict[str, Any] = {"app": "web", "namespace": "office"}
 
     refused = simulate(cluster(*there, pod("old", "n1", **plain), pod("new", **apart))).decisions[0]
     assert "didn't match pod anti-affinity rules" in refused.message
