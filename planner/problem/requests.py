@@ -209,5 +209,4 @@ def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
 
 def _raise_to(total: dict[str, int], least: Mapping[str, int]) -> None:
     for name, amount in least.items():
-        if amount > total.get(name, 0):
-            total[name] = amount
+        total[name] = max(amount, total.get(name, 0))

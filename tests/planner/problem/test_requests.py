@@ -191,6 +191,18 @@ def test_a_resize_counts_the_most_of_three(found: Pod, resize: Resize, expected:
     assert pod_requests(found, resize=resize) == {"cpu": expected}
 
 
+def test_what_a_container_holds_none_of_in_a_resize_has_no_default() -> None:
+    """What went wrong: for scores 200Mi counted of nothing, where the node refuses what is asked for."""
+    found = pod(
+        "p", "n1", created=LONG_AGO, containers=[{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+    )
+    held = {"cpu": "1", "memory": "0"}
+    status = {"name": "c", "resources": {"requests": held}, "allocatedResources": held}
+    found["status"] |= {"containerStatuses": [status], "conditions": _NO_ROOM}
+    read_back = cluster(node("n1"), found).pods[0]
+    assert pod_requests(read_back, SCORING_DEFAULTS) == {"cpu": 1000, "memory": 0}
+
+
 def test_a_resize_of_the_whole_pod_counts_from_1_36_on() -> None:
     """Pod-level requests in use are more than what the spec says; before, the spec alone counts."""
     spec = {"resources": {"requests": {"cpu": "2"}}}
