@@ -87,6 +87,8 @@ class AffinityRules:
     matches_own_terms: bool
     anti_affinity: tuple[Around, ...]
     kept_out_by: tuple[Around, ...]
+    keeps_away: tuple[tuple[Term, Around], ...]
+    """The anti-affinity terms of the template's pods once they are placed."""
 
     @property
     def every(self) -> tuple[Around, ...]:
@@ -131,11 +133,6 @@ class InterPodAffinity(Filter, Score):
         column = self.nodes.column(key)
         return Around(column, self.state.domain_counts(tally, column), weight)
 
-    def _kept_away(self, number: int) -> Iterator[tuple[Term, Around]]:
-        """The anti-affinity terms of a template's placed pods, with the pods that they keep away."""
-        for term in self._placed[number].anti_affinity:
-            yield term, self._around(self._matched((term.selection,)), term.key)
-
     def _matched(self, selections: tuple[Selection, ...]) -> PodCounts:
         """The pods that match all these selections."""
         return self.state.tally((self.name, selections), lambda: self._match_all(selections))
@@ -153,7 +150,7 @@ class InterPodAffinity(Filter, Score):
         return [around.counts for around in self.rules(template).needs]
 
     def _make_rules(self, template: Template) -> AffinityRules:
-        terms = self._terms[template.index]
+        terms, placed = self._terms[template.index], self._placed[template.index]
         needed = tuple(dict.fromkeys(term.selection for term in terms.needs))
         keys = tuple(dict.fromkeys(term.key for term in terms.needs))
         return AffinityRules(
@@ -166,6 +163,10 @@ class InterPodAffinity(Filter, Score):
             kept_out_by=tuple(
                 self._around(tally, key)
                 for tally, key, _ in self._anti_affinity_owners.of(template, self.state)
+            ),
+            keeps_away=tuple(
+                (term, self._around(self._matched((term.selection,)), term.key))
+                for term in placed.anti_affinity
             ),
         )
 
@@ -248,7 +249,7 @@ class InterPodAffinity(Filter, Score):
         for number in x.carriers:
             template = self.problem.templates[number]
             rules = self.rules(template)
-            for _, around in self._kept_away(number):
+            for _, around in rules.keeps_away:
                 anti_affinity(x, template, around.column, around.counts.tally.members)
             if x.one_comes or x.is_final_state:
                 counts = [around.counts for around in rules.needs]
@@ -262,7 +263,7 @@ class InterPodAffinity(Filter, Score):
     def _encode_unasked(self, x: Counts) -> None:
         """Pods come to no domain with pods that keep them out and were not asked about it themselves."""
         for number in x.batch.wanted.keys() - x.asked:
-            for _, around in self._kept_away(number):
+            for _, around in self.rules(self.problem.templates[number]).keeps_away:
                 avoided = around.counts.tally.members.keys() & x.carriers
                 keep_away(x, (number,), around.column, avoided)
 
@@ -271,7 +272,7 @@ class InterPodAffinity(Filter, Score):
         unasked = x.batch.wanted.keys() - x.asked
         for number in running if unasked else ():
             template = self.problem.templates[number]
-            for term, around in () if template.terminating else self._kept_away(number):
+            for term, around in () if template.terminating else self.rules(template).keeps_away:
                 avoided = around.counts.tally.members.keys() & unasked
                 codes = set(around.column.codes[self.state.nodes_of(number)].tolist())
                 itself = int(term.selection.matches(template))
@@ -354,7 +355,7 @@ class InterPodAffinity(Filter, Score):
             yield Violation(
                 self.name, key, name, f"{key} on {name} lacks the pods that its affinity requires"
             )
-        for term, around in self._kept_away(template.index):
+        for term, around in rules.keeps_away:
             code = around.column.codes[node]
             itself = int(term.selection.matches(template))
             if code >= 0 and around.counts.sums()[code] > itself:
