@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.objects.pod import Pod
 from models.objects.storage import PersistentVolume, PersistentVolumeClaim
 from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
 from planner.problem.nodes import ALL, Codes, Ints, Mask, Where
@@ -66,8 +65,7 @@ class VolumeBinding(Filter):
         known = self.state.claims.by_key
         uses = list(claims_of(template.pod))
         for use in uses:
-            problem = _problem_with(use, known.get(use.key), self.state.claims, template.pod)
-            if problem is not None:
+            if (problem := _problem_with(use, known.get(use.key), self.state.claims)) is not None:
                 return problem
         stuck = [known[use.key] for use in uses if self._is_stuck(known[use.key])]
         if any(self.state.claims.is_class_unseen(claim) for claim in stuck):
@@ -229,7 +227,7 @@ class VolumeBinding(Filter):
                     )
 
 
-def _problem_with(use: ClaimUse, claim: PersistentVolumeClaim | None, claims: Claims, pod: Pod) -> str | None:
+def _problem_with(use: ClaimUse, claim: PersistentVolumeClaim | None, claims: Claims) -> str | None:
     """Why a claim cannot be used at all."""
     name = use.key.partition("/")[2]
     if claim is None and use.ephemeral:
@@ -241,9 +239,6 @@ def _problem_with(use: ClaimUse, claim: PersistentVolumeClaim | None, claims: Cl
         return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
     if claim.metadata.deletion_timestamp is not None:
         return f'persistentvolumeclaim "{name}" is being deleted'
-    owner = claim.metadata.controller
-    if use.ephemeral and pod.metadata.uid and (owner is None or owner.uid != pod.metadata.uid):
-        return f"PVC {use.key} was not created for pod {pod.key} (pod is not owner)"
     return None
 
 

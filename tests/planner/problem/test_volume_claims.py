@@ -191,18 +191,3 @@ def test_a_class_that_is_not_there_is_told() -> None:
     assert [note.partition(":")[0] for note in missing] == ["there is no StorageClass local"]
     there = simulate(cluster(*objects, storage_class("local"))).notes
     assert not any("StorageClass" in note for note in there)
-
-
-@pytest.mark.parametrize(("owner", "goes_to"), [("", None), ("other", None), ("mine", "n1")])
-def test_a_claim_of_another_pod_is_no_ephemeral_volume(owner: str, goes_to: str | None) -> None:
-    """What went wrong: a claim that only has the name was taken for the pod's own."""
-    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
-    scratch = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
-    there = claim("p-scratch", "v")
-    if owner:
-        reference = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": True}
-        there["metadata"]["ownerReferences"] = [reference]
-    made = cluster(node("n1"), volume("v"), there, pod("p", uid="mine", volumes=[scratch]))
-    [decision] = simulate(made).decisions
-    line = "PVC default/p-scratch was not created for pod default/p (pod is not owner)"
-    assert (decision.node, line in decision.message) == (goes_to, goes_to is None)
