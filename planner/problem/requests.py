@@ -111,7 +111,10 @@ def _of_the_pod(pod: Pod, running: Mapping[str, int], resize: Resize) -> dict[st
     # A limit for the pod stands in for a request only where no container requests anything.
     stated = {n: a for n, a in wanted.items() if n in resources.requests or n not in running}
     if resize.of_pods:
-        _resized(stated, pod, pod.status.resources, pod.status.allocated_resources)
+        held = dict(stated)
+        _resized(held, pod, pod.status.resources, pod.status.allocated_resources)
+        # Up to 1.36 what the pod itself does not request is left to its containers, whatever it holds.
+        stated = held if resize.sums else {name: held.get(name, 0) for name in stated}
     return {n: a for n, a in stated.items() if n in _POD_LEVEL or n.startswith("hugepages-")}
 
 
@@ -206,5 +209,4 @@ def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
 
 def _raise_to(total: dict[str, int], least: Mapping[str, int]) -> None:
     for name, amount in least.items():
-        if amount > total.get(name, 0):
-            total[name] = amount
+        total[name] = max(amount, total.get(name, 0))

@@ -123,11 +123,13 @@ def _chosen(
     plugins: Plugins, filters: tuple[type[Filter], ...], weights: tuple[tuple[type[Score], int], ...]
 ) -> _Chosen:
     """Worked out once for each choice: searches and draws build the same profile hundreds of times."""
+    kinds = {kind.name: kind for kind in filters}
+    asked = _running(plugins, plugins.filter, kinds)
     # Switched off at filter alone, a plugin goes on to refuse pods outright.
-    before = (plugins.pre_filter, plugins.filter)
+    before = dict.fromkeys((*_running(plugins, plugins.pre_filter, kinds), *asked))
     return _Chosen(
-        tuple(kind for kind in filters if _is_on(plugins, plugins.filter, kind.name)),
-        tuple(kind for kind in filters if any(_is_on(plugins, at, kind.name) for at in before)),
+        tuple(kinds[name] for name in asked),
+        tuple(kinds[name] for name in before),
         tuple(
             (kind, _weight(plugins, kind.name, weight))
             for kind, weight in weights
@@ -174,13 +176,23 @@ def _make(kind: type[Family], config: KubeSchedulerProfile, problem: Problem, st
 
 
 def _is_on(plugins: Plugins, point: PluginSet, name: str) -> bool:
-    """Whether a default plugin runs at an extension point; what is named there beats multiPoint."""
-    if _has(point.enabled, name):
-        return True
-    if _has(point.disabled, name, _EVERYTHING):
-        return False
-    every = plugins.multi_point
-    return _has(every.enabled, name) or not _has(every.disabled, name, _EVERYTHING)
+    """Whether a default plugin runs at an extension point."""
+    return name in _running(plugins, point, (name,))
+
+
+def _running(plugins: Plugins, point: PluginSet, default: Iterable[str]) -> list[str]:
+    """Those of the default plugins that run at an extension point, in kube-scheduler's order.
+
+    First those that are named at the point and run by multiPoint, too, then the rest of multiPoint, then
+    the rest of the point.
+    """
+    by_default = set(default)
+    every, here = plugins.multi_point, [plugin.name for plugin in point.enabled]
+    kept = [name for name in default if not _has(every.disabled, name, _EVERYTHING)]
+    multi = dict.fromkeys((*kept, *(plugin.name for plugin in every.enabled)))
+    inherited = [name for name in multi if not _has(point.disabled, name, _EVERYTHING)]
+    both = [name for name in here if name in inherited]
+    return [name for name in dict.fromkeys((*both, *inherited, *here)) if name in by_default]
 
 
 def _has(plugins: tuple[Plugin, ...], *names: str) -> bool:

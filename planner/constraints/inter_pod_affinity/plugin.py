@@ -19,7 +19,7 @@ from planner.constraints.inter_pod_affinity.encoding import (
     need,
     need_together,
 )
-from planner.constraints.inter_pod_affinity.terms import NO_TERMS, Reader, TermOwners, TermPreferences
+from planner.constraints.inter_pod_affinity.terms import NO_TERMS, Reader, Term, TermOwners, TermPreferences
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Codes, Column, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
@@ -87,6 +87,8 @@ class AffinityRules:
     matches_own_terms: bool
     anti_affinity: tuple[Around, ...]
     kept_out_by: tuple[Around, ...]
+    keeps_away: tuple[tuple[Term, Around], ...]
+    """The anti-affinity terms of the template's pods once they are placed."""
 
     @property
     def every(self) -> tuple[Around, ...]:
@@ -106,9 +108,14 @@ class InterPodAffinity(Filter, Score):
         self._terms = [
             NO_TERMS if template.plain else reader.read(template) for template in problem.templates
         ]
+        #: The same once the pods are placed, when they are asked about others.
+        self._placed = [
+            terms if terms is NO_TERMS else reader.read(template, placed=True)
+            for template, terms in zip(problem.templates, self._terms, strict=True)
+        ]
         self._anti_affinity_owners = TermOwners(self.name, "anti-affinity")
         self._affinity_owners = TermOwners(self.name, "like", self._args.hard_pod_affinity_weight)
-        for number, terms in enumerate(self._terms):
+        for number, terms in enumerate(self._placed):
             if terms is not NO_TERMS:
                 self._register(number, terms)
         self._rules: ArrayCache[AffinityRules] = ArrayCache(self.nodes.size)
@@ -143,7 +150,7 @@ class InterPodAffinity(Filter, Score):
         return [around.counts for around in self.rules(template).needs]
 
     def _make_rules(self, template: Template) -> AffinityRules:
-        terms = self._terms[template.index]
+        terms, placed = self._terms[template.index], self._placed[template.index]
         needed = tuple(dict.fromkeys(term.selection for term in terms.needs))
         keys = tuple(dict.fromkeys(term.key for term in terms.needs))
         return AffinityRules(
@@ -156,6 +163,10 @@ class InterPodAffinity(Filter, Score):
             kept_out_by=tuple(
                 self._around(tally, key)
                 for tally, key, _ in self._anti_affinity_owners.of(template, self.state)
+            ),
+            keeps_away=tuple(
+                (term, self._around(self._matched((term.selection,)), term.key))
+                for term in placed.anti_affinity
             ),
         )
 
@@ -238,10 +249,8 @@ class InterPodAffinity(Filter, Score):
         for number in x.carriers:
             template = self.problem.templates[number]
             rules = self.rules(template)
-            for term in self._terms[template.index].anti_affinity:
-                anti_affinity(
-                    x, template, self.nodes.column(term.key), self._matched((term.selection,)).members
-                )
+            for _, around in rules.keeps_away:
+                anti_affinity(x, template, around.column, around.counts.tally.members)
             if x.one_comes or x.is_final_state:
                 counts = [around.counts for around in rules.needs]
                 need_together(x, template, counts, itself=rules.matches_own_terms)
@@ -254,17 +263,16 @@ class InterPodAffinity(Filter, Score):
     def _encode_unasked(self, x: Counts) -> None:
         """Pods come to no domain with pods that keep them out and were not asked about it themselves."""
         for number in x.batch.wanted.keys() - x.asked:
-            for term in self._terms[number].anti_affinity:
-                avoided = self._matched((term.selection,)).members.keys() & x.carriers
-                keep_away(x, (number,), self.nodes.column(term.key), avoided)
+            for _, around in self.rules(self.problem.templates[number]).keeps_away:
+                avoided = around.counts.tally.members.keys() & x.carriers
+                keep_away(x, (number,), around.column, avoided)
 
     def encode_running(self, x: Counts, running: Collection[int]) -> None:
         """No pod that was not asked about it comes near running pods with anti-affinity to it."""
         unasked = x.batch.wanted.keys() - x.asked
         for number in running if unasked else ():
             template = self.problem.templates[number]
-            terms = () if template.terminating else self._terms[number].anti_affinity
-            for term, around in zip(terms, self.rules(template).anti_affinity, strict=bool(terms)):
+            for term, around in () if template.terminating else self.rules(template).keeps_away:
                 avoided = around.counts.tally.members.keys() & unasked
                 codes = set(around.column.codes[self.state.nodes_of(number)].tolist())
                 itself = int(term.selection.matches(template))
@@ -347,7 +355,7 @@ class InterPodAffinity(Filter, Score):
             yield Violation(
                 self.name, key, name, f"{key} on {name} lacks the pods that its affinity requires"
             )
-        for term, around in zip(self._terms[template.index].anti_affinity, rules.anti_affinity, strict=True):
+        for term, around in rules.keeps_away:
             code = around.column.codes[node]
             itself = int(term.selection.matches(template))
             if code >= 0 and around.counts.sums()[code] > itself:

@@ -1,4 +1,9 @@
-"""The affinity terms of pods, read once a template, and which pods own which."""
+"""The affinity terms of pods, read once a template, and which pods own which.
+
+kube-scheduler 1.34 to 1.37 asks the namespaceSelector of an incoming pod's terms once more, about no labels:
+with NotIn or DoesNotExist alone it selects all namespaces (kubernetes/kubernetes#141526).  The terms of pods
+that are there already select what they say.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +50,8 @@ class Reader:
     def __init__(self, problem: Problem) -> None:
         self._namespace_labels = problem.namespace_labels
 
-    def read(self, template: Template) -> TermPreferences:
+    def read(self, template: Template, *, placed: bool = False) -> TermPreferences:
+        """The terms of a template's pods: as an incoming pod has them, or one that is there already."""
         affinity = template.pod.spec.affinity
         if template.plain or affinity is None:
             return NO_TERMS
@@ -54,19 +60,19 @@ class Reader:
             affinity.pod_anti_affinity or PodAffinity(),
         )
         return TermPreferences(
-            tuple(self._term(term, template) for term in near.required),
-            tuple(self._term(term, template) for term in apart.required),
+            tuple(self._term(term, template, placed) for term in near.required),
+            tuple(self._term(term, template, placed) for term in apart.required),
             tuple(
-                (sign * item.weight, self._term(item.pod_affinity_term, template))
+                (sign * item.weight, self._term(item.pod_affinity_term, template, placed))
                 for sign, side in ((1, near), (-1, apart))
                 for item in side.preferred
             ),
         )
 
-    def _term(self, term: PodAffinityTerm, template: Template) -> Term:
+    def _term(self, term: PodAffinityTerm, template: Template, placed: bool) -> Term:
         namespaces: frozenset[str] | None = frozenset(term.namespaces)
         if term.namespace_selector is not None:
-            namespaces = self._namespaces(term.namespaces, term.namespace_selector)
+            namespaces = self._namespaces(term.namespaces, term.namespace_selector, placed)
         elif not namespaces:
             namespaces = frozenset((template.namespace,))
         selector, keys = term.label_selector, (term.match_label_keys, term.mismatch_label_keys)
@@ -74,8 +80,10 @@ class Reader:
             selector = selector.with_own_labels(template.labels, *keys)
         return Term(Selection(namespaces, selector), term.topology_key)
 
-    def _namespaces(self, named: Iterable[str], selector: LabelSelector) -> frozenset[str] | None:
-        if selector.empty:
+    def _namespaces(
+        self, named: Iterable[str], selector: LabelSelector, placed: bool
+    ) -> frozenset[str] | None:
+        if selector.empty or (not placed and selector.matches({})):
             return None
         known = self._namespace_labels.items()
         return frozenset(named) | {name for name, labels in known if selector.matches(labels)}

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from models.objects.affinity import PreferredSchedulingTerm
 from models.objects.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
 LABELS = {"app": "web", "tier": "front", "size": "10", "bad": "ten"}
@@ -49,6 +50,8 @@ EXPRESSIONS = st.lists(
         ("size", "Lt", ["9"], False),
         ("bad", "Gt", ["9"], False),
         ("gone", "Lt", ["9"], False),
+        ("size", "Gt", ["one"], False),
+        ("size", "Lt", ["9" * 30], False),
     ],
 )
 def test_operators(key: str, operator: str, values: list[str], matches: bool) -> None:
@@ -70,8 +73,7 @@ def test_operators(key: str, operator: str, values: list[str], matches: bool) ->
         {"key": "a", "operator": "Exists", "values": ["x"]},
         {"key": "a", "operator": "DoesNotExist", "values": ["x"]},
         {"key": "a", "operator": "Gt", "values": ["1", "2"]},
-        {"key": "a", "operator": "Lt", "values": ["one"]},
-        {"key": "a", "operator": "Lt", "values": ["9" * 30]},
+        {"key": "a", "operator": "Lt"},
         {"key": "a", "operator": "In", "values": ["___@#$%^"]},
         {"key": "a", "operator": "In", "values": ["v" * 64]},
         {"key": "", "operator": "Exists"},
@@ -82,7 +84,17 @@ def test_operators(key: str, operator: str, values: list[str], matches: bool) ->
 def test_bad_requirements(expression: dict[str, Any]) -> None:
     """An operator with the wrong number or kind of values is refused, as by the API server."""
     with pytest.raises(ValidationError):
-        NodeSelectorTerm.model_validate({"matchExpressions": [expression]})
+        NodeSelector.model_validate({"nodeSelectorTerms": [{"matchExpressions": [expression]}]})
+
+
+@pytest.mark.parametrize(
+    ("operator", "value"), [("Gt", "-3"), ("Lt", "one"), ("In", "v" * 64), ("NotIn", "___@")]
+)
+def test_a_preferred_term_may_have_any_value(operator: str, value: str) -> None:
+    """What went wrong: a cluster with such a pod, which the API server takes, could not be read."""
+    preference = {"matchExpressions": [{"key": "a", "operator": operator, "values": [value]}]}
+    term = PreferredSchedulingTerm.model_validate({"weight": 1, "preference": preference})
+    assert term.preference.match_expressions[0].values == (value,)
 
 
 @pytest.mark.parametrize(

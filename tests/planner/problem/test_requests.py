@@ -191,6 +191,18 @@ def test_a_resize_counts_the_most_of_three(found: Pod, resize: Resize, expected:
     assert pod_requests(found, resize=resize) == {"cpu": expected}
 
 
+def test_what_a_container_holds_none_of_in_a_resize_has_no_default() -> None:
+    """What went wrong: for scores 200Mi counted of nothing, where the node refuses what is asked for."""
+    found = pod(
+        "p", "n1", created=LONG_AGO, containers=[{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+    )
+    held = {"cpu": "1", "memory": "0"}
+    status = {"name": "c", "resources": {"requests": held}, "allocatedResources": held}
+    found["status"] |= {"containerStatuses": [status], "conditions": _NO_ROOM}
+    read_back = cluster(node("n1"), found).pods[0]
+    assert pod_requests(read_back, SCORING_DEFAULTS) == {"cpu": 1000, "memory": 0}
+
+
 def test_a_resize_of_the_whole_pod_counts_from_1_36_on() -> None:
     """Pod-level requests in use are more than what the spec says; before, the spec alone counts."""
     spec = {"resources": {"requests": {"cpu": "2"}}}
@@ -198,6 +210,20 @@ def test_a_resize_of_the_whole_pod_counts_from_1_36_on() -> None:
     found = resizing("1", "1", "1", spec=spec, **status)
     assert pod_requests(found, resize=Resize()) == {"cpu": 2000}
     assert pod_requests(found, resize=Resize(of_pods=True)) == {"cpu": 3000}
+
+
+@pytest.mark.parametrize(("conditions", "expected"), [([], {"cpu": 2000}), (_NO_ROOM, {"cpu": 0})])
+def test_a_resize_of_the_whole_pod_counts_what_the_pod_requests(
+    conditions: list[Any], expected: dict[str, int]
+) -> None:
+    """What went wrong: a resource that only containers request was counted as the pod held it.
+
+    1.36.2 counts none of it, and 0 of what the pod requests, the node refuses and the pod does not hold.
+    """
+    spec = {"resources": {"requests": {"cpu": "2"}}}
+    held = {"resources": {"requests": {"memory": "3Gi"}}, "allocatedResources": {"memory": "3Gi"}}
+    found = resizing("1", "1", "1", spec=spec, **held, conditions=conditions)
+    assert pod_requests(found, resize=Resize(of_pods=True)) == expected
 
 
 def test_sums_are_compared_as_wholes_where_a_release_does_so() -> None:

@@ -104,6 +104,29 @@ def test_filters_can_be_switched(plugins: Object, fits: bool) -> None:
     assert (found.node == "n1") is fits
 
 
+#: What a profile changes, and the filter that refuses a pod for which no port and no room is free.
+ORDERS: list[tuple[Object, str]] = [
+    ({}, "NodePorts"),
+    ({"multiPoint": {"enabled": named("NodePorts", "NodeResourcesFit")}}, "NodePorts"),
+    ({"multiPoint": {"disabled": named("NodePorts"), "enabled": named("NodePorts")}}, "NodeResourcesFit"),
+    ({"filter": {"disabled": named("NodePorts"), "enabled": named("NodePorts")}}, "NodeResourcesFit"),
+    ({"filter": {"enabled": named("NodeResourcesFit")}}, "NodeResourcesFit"),
+    (
+        {"filter": {"disabled": named("*"), "enabled": named("NodeResourcesFit", "NodePorts")}},
+        "NodeResourcesFit",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plugins", "first"), ORDERS)
+def test_filters_are_asked_in_the_order_of_the_profile(plugins: Object, first: str) -> None:
+    """What went wrong: the default order was kept, and the refusal was another than kube-scheduler's."""
+    there = node("n1"), pod("old", "n1", ports=[80])
+    found = decide(*there, pod("p", cpu="5", ports=[80]), scheduler(profile(plugins=plugins)))
+    assert found.rejected is not None
+    assert found.rejected["n1"].plugin == first
+
+
 SCORES: list[tuple[str, Object, dict[str, int]]] = [
     ("nothing", {}, ALL_SCORES),
     ("all disabled", {"score": {"disabled": named("*")}}, {}),

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from models import Cluster
-from planner import simulate
+from planner import check, simulate, solve
 from planner.documents.plan import Decision, Simulation
-from tests.builders import HOST, ZONE, Object, budget, cluster, node, pod, spread, term
+from tests.builders import HOST, ZONE, Object, budget, cluster, namespace, node, pod, spread, term
 
 
 def order(*pods: Object) -> list[str]:
@@ -226,3 +226,28 @@ def test_the_snapshot_is_left_as_it_was() -> None:
     first = simulate(snapshot, verbose=True)
     assert snapshot == Cluster.from_objects(objects)
     assert simulate(snapshot, verbose=True) == first
+
+
+@pytest.mark.parametrize("operator", ["NotIn", "DoesNotExist"])
+def test_a_negative_namespace_selector_of_an_incoming_pod_selects_all(operator: str) -> None:
+    """What went wrong: kube-scheduler asks it once more about no labels, and each namespace is selected.
+
+    A placed pod keeps away what its terms say and nothing else.
+    """
+    values = ["prod"] if operator == "NotIn" else []
+    other = {"matchExpressions": [{"key": "env", "operator": operator, "values": values}]}
+    apart: dict[str, Any] = {
+        "apart": [term(HOST, "web", namespaceSelector=other)],
+        "namespace": "shop",
+        "app": "web",
+    }
+    there = [namespace("shop", env="prod"), namespace("office", env="prod"), node("n1")]
+    plain: dict[str, Any] = {"app": "web", "namespace": "office"}
+
+    refused = simulate(cluster(*there, pod("old", "n1", **plain), pod("new", **apart))).decisions[0]
+    assert "didn't match pod anti-affinity rules" in refused.message
+    placed = cluster(*there, pod("old", "n1", **apart), pod("new", **plain))
+    assert simulate(placed).decisions[0].node == "n1"
+    plan = solve(cluster(*there, pod("a", **plain), pod("b", **apart)))
+    assert [step.pod for step in plan.steps] == ["shop/b", "office/a"]
+    assert check(placed).violations == 0
