@@ -15,6 +15,7 @@ from models.objects.annotations import SELECTED_NODE
 from planner import capacity
 from planner.capacity.growth import Asked
 from planner.capacity.replicas import Found
+from planner.problem.volume_claims import claims_of
 from planner.scheduler.scheduler import Scheduler
 from tests import seeds
 from tests.builders import (
@@ -30,6 +31,7 @@ from tests.builders import (
     volume,
 )
 from tests.draws import nothing_drawn
+from tests.planner.capacity_clusters import left_over
 from tests.planner.claim_clusters import with_claims
 
 WALK, ROOM = sys.modules["planner.capacity.walk"], sys.modules["planner.capacity.replicas"]
@@ -53,6 +55,24 @@ def test_replicas_with_claims_are_counted_as_simulated(number: int | None) -> No
             # Of a domain that is full to its limit the line may count other nodes.
             assert [row[:2] for row in rows(objects)] == [row[:2] for row in simulated], f"seed {seed}"
     assert number is not None or (ways["simulated"] and ways["in bulk"])
+
+
+@pytest.mark.parametrize("number", seeds.given_and_fresh(1012))
+@nothing_drawn()
+def test_more_replicas_with_claims_are_those_that_scale_has_placed(number: int | None) -> None:
+    """Scaled by `more` all are placed; by one more exactly one is not, for the reason that simulate has."""
+    for seed in [number] if number is not None else seeds.seeds(15):
+        found = Cluster.from_objects(with_claims(seed))
+        known = {claim.key for claim in found.persistent_volume_claims}
+        # A pod that mounts a claim of a replica to come depends on how many come.
+        if any(use.key not in known and not use.ephemeral for pod in found.pods for use in claims_of(pod)):
+            continue
+        with one_by_one(1_000):
+            several = capacity(found).workloads
+        for row in several:
+            assert not row.more or not left_over(found, row, row.more), f"seed {seed}"
+            (decision,) = left_over(found, row, row.more + 1)
+            assert decision.message == row.message, f"seed {seed}"
 
 
 def rows(objects: list[Object]) -> list[tuple[Any, ...]]:

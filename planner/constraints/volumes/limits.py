@@ -49,6 +49,12 @@ class NodeVolumeLimits(Filter):
             for driver, volume in attached:
                 self._users[driver, volume][number] = 1
                 self._sizes[driver][number] = self._sizes[driver].get(number, 0) + 1
+        #: What more than one pod uses.
+        self._shared = {
+            attached
+            for attached, users in self._users.items()
+            if not self._is_own(attached) and problem.pods_per_template[[*users]].sum() > 1
+        }
 
     def _read_limits(self) -> dict[str, Ints]:
         """For every driver, how many volumes each node takes; -1 where it sets no limit."""
@@ -88,7 +94,7 @@ class NodeVolumeLimits(Filter):
     def wants_pods(self, template: Template) -> bool:
         """A node with more volumes than its limit takes a pod only beside others that share its volumes."""
         return any(
-            attached[0] in self._limits and self._is_shared(attached)
+            attached[0] in self._limits and attached in self._shared
             for attached in self._attached[template.index]
         )
 
@@ -128,7 +134,7 @@ class NodeVolumeLimits(Filter):
         asked = {template.index for template in x.judged()}
         new: dict[int, list[Any]] = defaultdict(list)
         for attached, users in self._users.items():
-            if attached[0] == driver and self._is_shared(attached):
+            if attached[0] == driver and attached in self._shared:
                 there, coming = x.summed(self._tally(attached).counts), asked & users.keys()
                 for cell in x.reached(coming):
                     if not there[cell]:
@@ -151,7 +157,7 @@ class NodeVolumeLimits(Filter):
     def _own_volumes(self, template: Template, driver: str) -> int:
         """The volumes that only this pod uses; one that others share may be on the node without it."""
         return sum(
-            attached[0] == driver and not self._is_shared(attached)
+            attached[0] == driver and attached not in self._shared
             for attached in self._attached[template.index]
         )
 
@@ -159,15 +165,10 @@ class NodeVolumeLimits(Filter):
         """How many different volumes of a driver each node has: all uses, less the repeated ones."""
         sizes = self._sizes[driver]
         used = self.state.tally((self.name, driver), lambda: sizes).counts.copy()
-        for attached in self._users:
-            if attached[0] == driver and self._is_shared(attached):
+        for attached in self._shared:
+            if attached[0] == driver:
                 used -= np.maximum(self._tally(attached).counts - 1, 0)
         return used
-
-    def _is_shared(self, attached: Attached) -> bool:
-        """Whether more than one pod uses a volume."""
-        users = sum(int(self.problem.pods_per_template[number]) for number in self._users[attached])
-        return users > 1 and not self._is_own(attached)
 
     def _is_own(self, attached: Attached) -> bool:
         """Whether each pod that mounts a claim has another one, with a volume for itself."""
