@@ -12,7 +12,7 @@ from typing import NamedTuple
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import is_live
-from models.controllers.stateful import ordinal_of
+from models.controllers.stateful import NUMBERED_LABELS, ordinal_of, set_key
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
 from planner.capacity.growth import (
@@ -29,6 +29,7 @@ from planner.capacity.quotas import RoomInQuotas, earlier, not_yet_asked_for
 from planner.capacity.replicas import Found, count, limits
 from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
+from planner.problem.templates import ruled_keys
 from planner.problem.volume_claims import Claims, claims_of
 from planner.proof.clock import is_stop_requested, report_best
 from planner.proof.effort import REPLICAS_ONE_BY_ONE
@@ -83,11 +84,13 @@ def _over_one_state(
     before = Scheduler(problem)
     names = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
     room, queued = RoomInQuotas(problem, names), set(before.queue)
+    by_number = not NUMBERED_LABELS.isdisjoint(ruled_keys(more))
     needed, counting = dict[int, int](), dict[int, _ToCount]()
     first = len(problem.pods)
     for extra, name in names.items():
-        mounted = {use.key for use in claims_of(problem.pods[extra])}
-        if extra in queued and mounted.isdisjoint(others) and room.is_certain(extra, own):
+        pod = problem.pods[extra]
+        differ = not others.isdisjoint(use.key for use in claims_of(pod)) or (by_number and set_key(pod))
+        if extra in queued and not differ and room.is_certain(extra, own):
             quota = room.of(extra)
             needed[extra] = min(_needed(before, extra), MOST_NEW_PODS if quota is None else quota[0])
             counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])], quota)

@@ -175,6 +175,8 @@ def _words(draw: Random, name: str) -> dict[str, Any]:
     if draw.random() < 0.4:
         keys = draw.choice(((ZONE,), (ZONE,), (HOST,), (ZONE, HOST)))
         words["spread"] = [spread(key, draw.choice((1, 1, 2)), name) for key in keys]
+        if draw.random() < 0.15:
+            words["spread"][0]["matchLabelKeys"] = ["apps.kubernetes.io/pod-index"]
     if draw.random() < 0.1:
         words["apart"] = [term(HOST, name)]
     if draw.random() < 0.15:
