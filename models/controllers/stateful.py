@@ -15,6 +15,8 @@ from models.objects.workload import StatefulSet
 REVISION_LABEL = "controller-revision-hash"
 _POD_NAME = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX = "apps.kubernetes.io/pod-index"
+#: In these labels the pods of a set differ.
+NUMBERED_LABELS = frozenset({_POD_NAME, _POD_INDEX})
 
 
 def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from models import Cluster
@@ -15,8 +17,12 @@ from models.controllers.stateful import ordinal_of, set_key, wanted_ordinals
 from models.controllers.templates import usable
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, StatefulSet, Workload
+from planner.problem.volume_claims import claims_of
 from planner.whatif.scaling import makers_of, resized
 from planner.whatif.unforeseen import why_unforeseen
+
+#: A number in a name.
+_NUMBER = re.compile(r"-(\d+)(?=-|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +69,56 @@ def _by_name(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     return found
 
 
-def is_plain(asked: Asked) -> bool:
-    """Whether all replicas to come are alike in everything."""
-    if is_shared_out(asked):
-        return False
-    if isinstance(asked.workload, StatefulSet) and (
-        asked.workload.spec.volume_claim_templates or any(names_taken(asked))
-    ):
+class KnownClaims:
+    """The claims that there are, that pods mount, or for which volumes are kept, by name."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    @cached_property
+    def _numbered(self) -> Mapping[tuple[str, str], Collection[str]]:
+        """The numbers within the keys of claims, by what is before and behind them."""
+        keys = {claim.key for claim in self._cluster.persistent_volume_claims}
+        keys.update(use.key for pod in self._cluster.pods for use in claims_of(pod))
+        kept = (volume.spec.claim_ref for volume in self._cluster.persistent_volumes)
+        keys.update(f"{claim.namespace}/{claim.name}" for claim in kept if claim is not None)
+        found = defaultdict[tuple[str, str], set[str]](set)
+        for key in keys:
+            for number in _NUMBER.finditer(key):
+                found[key[: number.start()], key[number.end() :]].add(number[1])
+        return found
+
+    @cached_property
+    def _pods(self) -> Collection[str]:
+        return {pod.key for pod in self._cluster.pods}
+
+    def are_some_of(self, asked: Asked) -> bool:
+        """Whether some replica to come has a claim that is known already."""
+        return any(
+            f"{maker.key}-{number}" not in self._pods
+            for maker in {item.key: item for item in (asked.workload, *asked.makers)}.values()
+            for place in _claims_made(maker)
+            for number in self._numbered.get(place, ())
+        )
+
+
+def _claims_made(maker: Workload) -> Iterator[tuple[str, str]]:
+    """What the keys of the claims of its pods are before and behind their number."""
+    for template in getattr(maker.spec, "volume_claim_templates", ()):
+        yield f"{maker.namespace}/{template.name}-{maker.name}", ""
+    template = usable(maker.spec.template)
+    for volume in template.spec.volumes if template is not None and template.spec is not None else ():
+        if volume.ephemeral is not None:
+            yield maker.key, f"-{volume.name}"
+
+
+def is_plain(asked: Asked, known: KnownClaims) -> bool:
+    """Whether all replicas to come are alike in everything; their claims are, but for their names."""
+    if is_shared_out(asked) or any(names_taken(asked)) or known.are_some_of(asked):
         return False
     templates = [usable(item.spec.template) for item in (asked.workload, *asked.makers)]
-    return not any(_has_its_own(template.spec) for template in templates if template is not None)
+    specs = (template.spec for template in templates if template is not None)
+    return not any(spec is not None and spec.resource_claims for spec in specs)
 
 
 def is_shared_out(asked: Asked) -> bool:
@@ -107,12 +153,6 @@ def ordinals_of(asked: Asked, replicas: int) -> Sequence[int]:
 def name_of(workload: StatefulSet, ordinal: int | None) -> str:
     """The name of a replica."""
     return f"{workload.name}-{ordinal}"
-
-
-def _has_its_own(spec: object) -> bool:
-    """Whether every pod brings claims of its own."""
-    claims = getattr(spec, "resource_claims", ())
-    return bool(claims) or any(volume.ephemeral is not None for volume in getattr(spec, "volumes", ()))
 
 
 def grown(cluster: Cluster, several: Sequence[Asked]) -> tuple[Cluster, dict[str, Pod]]:

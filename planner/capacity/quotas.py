@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from models.admission.chain import is_new
-from planner.capacity.replicas import QUOTA, Found
+from planner.capacity.replicas import Found, refused
 from planner.problem.creation_order import awaited
 from planner.problem.problem import Problem
 from planner.problem.quotas import Quotas, refusals
@@ -39,9 +39,9 @@ class RoomInQuotas:
         self.refused = refusals(problem, self._quotas, coming)
         self.refused |= {pod: line for pod in coming if (line := problem.pods[pod].refusal)}
 
-    def is_certain(self, pod: int) -> bool:
-        """Whether the pod is not refused for a claim that is made for it, which depends on others."""
-        return not self._quotas.has_claims_to_come(self._problem.pods[pod])
+    def is_certain(self, pod: int, own: Collection[str]) -> bool:
+        """Whether no claim that the pod mounts is made for others: all that are to come are its own."""
+        return not self._quotas.has_claims_to_come(self._problem.pods[pod], own)
 
     def of(self, pod: int) -> tuple[int, str] | None:
         """How many, and what is said of the next; None where no quota limits them, or comes to be asked."""
@@ -57,5 +57,5 @@ def earlier(found: Found | None, placed: int, most: int, room: tuple[int, str] |
         return found
     number, line = room
     if number <= placed:
-        return Found(number, f"not created: {line}", (QUOTA,), min(number, most))
+        return Found(number, f"not created: {line}", refused(line), min(number, most))
     return None if found is None else replace(found, most=min(number, most))

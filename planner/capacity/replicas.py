@@ -85,10 +85,15 @@ def limits(scheduler: Scheduler, decision: SchedulingDecision) -> tuple[str, ...
     if decision.victims:
         return (PREEMPTION,)
     if line := scheduler.problem.refused.get(decision.pod):
-        return (QUOTA if is_about_quota(line) else ADMISSION,)
+        return refused(line)
     if scheduler.problem.held_back(decision.pod):
         return ("SchedulingGates",)
     return refusing(scheduler.diagnose(decision.pod))
+
+
+def refused(line: str) -> tuple[str, ...]:
+    """What keeps a pod from being created that the API server refuses in these words."""
+    return (QUOTA if is_about_quota(line) else ADMISSION,)
 
 
 def refusing(diagnosis: Diagnosis) -> tuple[str, ...]:

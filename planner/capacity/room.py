@@ -39,21 +39,18 @@ def in_any_order(plan: Plan) -> Ints | None:
     return _spread(rules[0], plan, room) if rules else room
 
 
-def _only_room_and_spread(plan: Plan) -> bool:
-    return plan.refusal is None and all(
-        isinstance(plugin, NodeResourcesFit | PodTopologySpread) for plugin in plan.changing
-    )
-
-
 def _room_and_rules(plan: Plan) -> tuple[Ints, list[Rule]] | None:
     """How many every node takes, and the constraints that say more than that; None where others decide, too.
 
     Or where a constraint counts a replica on some of the nodes alone.
     """
-    if not _only_room_and_spread(plan):
+    spread = [plugin for plugin in plan.changing if isinstance(plugin, PodTopologySpread)]
+    takes = [plugin.takes(plan.template) for plugin in plan.changing if plugin not in spread]
+    known = [one for one in takes if one is not None]
+    if plan.refusal is not None or len(known) < len(takes):
         return None
-    room, rules = _by_node(plan), list[Rule]()
-    spread = (plugin for plugin in plan.changing if isinstance(plugin, PodTopologySpread))
+    room: Ints = np.minimum.reduce([np.where(plan.static, MOST_NEW_PODS, 0), *known])
+    rules = list[Rule]()
     for rule in (rule for plugin in spread for rule in plugin.hard(plan.template)):
         if not _counts_alike(rule, plan, room):
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -11,10 +12,12 @@ from typing import NamedTuple
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import is_live
-from models.controllers.stateful import ordinal_of
+from models.controllers.stateful import NUMBERED_LABELS, ordinal_of, set_key
+from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
 from planner.capacity.growth import (
     Asked,
+    KnownClaims,
     grown,
     is_plain,
     is_shared_out,
@@ -26,6 +29,8 @@ from planner.capacity.quotas import RoomInQuotas, earlier, not_yet_asked_for
 from planner.capacity.replicas import Found, count, limits
 from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
+from planner.problem.templates import ruled_keys
+from planner.problem.volume_claims import Claims, claims_of
 from planner.proof.clock import is_stop_requested, report_best
 from planner.proof.effort import REPLICAS_ONE_BY_ONE
 from planner.scheduler.remarks import no_profile
@@ -56,7 +61,8 @@ def walked(
     """
     cluster = problem.cluster
     waiting = not_yet_asked_for(problem)
-    plain = [one for one in several if is_plain(one) and one.workload.namespace not in waiting]
+    known = KnownClaims(cluster)
+    plain = [one for one in several if is_plain(one, known) and one.workload.namespace not in waiting]
     found = _over_one_state(problem, plain, stop_event, seed) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
@@ -73,14 +79,18 @@ def _over_one_state(
 ) -> dict[str, Found]:
     """The same state for all of them; what one workload's replicas did to it is undone."""
     more, pods = grown(now.cluster, several)
-    problem = Problem(more, now)
+    own, others = _new_claims(now, more, pods.values())
+    problem = Problem(more, now, own)
     before = Scheduler(problem)
     names = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
     room, queued = RoomInQuotas(problem, names), set(before.queue)
+    by_number = not NUMBERED_LABELS.isdisjoint(ruled_keys(more))
     needed, counting = dict[int, int](), dict[int, _ToCount]()
     first = len(problem.pods)
     for extra, name in names.items():
-        if extra in queued and room.is_certain(extra):
+        pod = problem.pods[extra]
+        differ = not others.isdisjoint(use.key for use in claims_of(pod)) or (by_number and set_key(pod))
+        if extra in queued and not differ and room.is_certain(extra, own):
             quota = room.of(extra)
             needed[extra] = min(_needed(before, extra), MOST_NEW_PODS if quota is None else quota[0])
             counting[extra] = _ToCount(name, [extra, *range(first, first + needed[extra])], quota)
@@ -88,6 +98,19 @@ def _over_one_state(
     scheduler = Scheduler(problem.with_copies(needed, room.refused), seed=seed)
     queue = [pod for pod in before.queue if pod in counting or pod not in names]
     return _counted(scheduler, queue, counting, stop_event)
+
+
+def _new_claims(now: Problem, more: Cluster, coming: Iterable[Pod]) -> tuple[set[str], set[str]]:
+    """The claims that are made for pods to come: those that every copy has for itself alike, and others.
+
+    Others are those that several of them mount, or for which there are volumes: each of those is taken once.
+    """
+    claims = Claims(more, now.nodes, now.pods)
+    known = {claim.key for claim in now.cluster.persistent_volume_claims}
+    new = [claim for claim in more.persistent_volume_claims if claim.key not in known]
+    mounts = Counter(use.key for pod in coming for use in claims_of(pod))
+    own = {claim.key for claim in new if mounts[claim.key] == 1 and not claims.candidates(claim)}
+    return own, {claim.key for claim in new} - own
 
 
 def _counted(

@@ -154,6 +154,10 @@ class Filter(Family):
         """
         return None
 
+    def takes(self, template: Template) -> Ints | None:
+        """How many more pods of a template each node takes, whatever others take; None: no such number."""
+        return None
+
     def tells_apart(self, template: Template) -> Iterable[NDArray[Any]]:
         """What the rule looks at in nodes: a value for every node; nodes equal in all are alike to it."""
         return ()

@@ -245,6 +245,9 @@ class NodeResourcesFit(Filter, Score):
             np.minimum(fitting, self._fits(row, amount), out=fitting)
         return fitting
 
+    def takes(self, template: Template) -> Ints | None:
+        return self.most(template, {})
+
     def _fits(self, row: int, amount: int) -> Ints:
         """How often an amount of a resource is free on every node; no limit where that is left to devices."""
         fits: Ints = self._free(row) // amount

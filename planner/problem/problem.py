@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import ChainMap
-from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -50,8 +50,12 @@ class Problem:
     """Everything about a snapshot that does not change while pods are placed."""
 
     @collector_paused()
-    def __init__(self, cluster: Cluster, before: Problem | None = None) -> None:
-        """The cluster compiled; quicker when `before` is that of a cluster that had fewer pods at the end."""
+    def __init__(self, cluster: Cluster, before: Problem | None = None, own: Collection[str] = ()) -> None:
+        """The cluster compiled; quicker when `before` is that of a cluster that had fewer pods at the end.
+
+        Of `own` claims every pod that mounts one has another, alike but for its name.
+        """
+        self.own_claims = own
         self.cluster = cluster
         self.kubernetes = copied_for(cluster)
         self.behaviour = self.kubernetes.behaviour

@@ -148,13 +148,10 @@ class Quotas:
             return f"forbidden: {line}"
         line = self._objection(pod)
         if not line:
-            self._add(pod)
+            ledgers, usage = self._concerned(pod)
+            for ledger in ledgers:
+                ledger.add(usage)
         return line
-
-    def _add(self, pod: Pod, times: int = 1) -> None:
-        ledgers, usage = self._concerned(pod)
-        for ledger in ledgers:
-            ledger.add(usage, times)
 
     def _objection(self, pod: Pod) -> str:
         """What the API server says of one more pod whose claims are there; empty where there is room."""
@@ -166,22 +163,31 @@ class Quotas:
     def room(self, pod: Pod) -> tuple[int, str] | None:
         """How many pods like this one there is room for, and what the API server says of the next.
 
-        None where there is no limit. None of them is counted.
+        Each brings claims as this one does.  None where there is no limit. None of them is counted.
         """
-        if line := self._objection(pod):
-            return 0, line
-        ledgers, usage = self._concerned(pod)
-        number = min((room for ledger in ledgers for room in ledger.rooms(usage)), default=None)
-        if number is None:
-            return None
-        self._add(pod, number)
-        line = self._objection(pod)
-        self._add(pod, -number)
-        return number, line
+        claims = {use.key: self._coming[use.key] for use in claims_of(pod) if use.key in self._coming}
+        ledgers = self._ledgers.get(pod.namespace, ())
+        before = [{**ledger.used} for ledger in ledgers]
+        line, number = self.admit(pod), 0
+        if not line:
+            each = [
+                {item: ledger.used[item] - used[item] for item in used}
+                for ledger, used in zip(ledgers, before, strict=True)
+            ]
+            rooms = [ledger.rooms(usage) for ledger, usage in zip(ledgers, each, strict=True)]
+            number = 1 + min(chain.from_iterable(rooms), default=-1)
+            for ledger, usage in zip(ledgers, each, strict=True):
+                ledger.add(usage, number - 1)
+            self._coming |= claims
+            line = self.admit(pod)
+        self._coming |= claims
+        for ledger, used in zip(ledgers, before, strict=True):
+            ledger.used.update(used)
+        return (number, line) if line else None
 
-    def has_claims_to_come(self, pod: Pod) -> bool:
-        """Whether a pod uses claims that are not made yet."""
-        return bool(self._coming) and any(use.key in self._coming for use in claims_of(pod))
+    def has_claims_to_come(self, pod: Pod, own: Collection[str]) -> bool:
+        """Whether a pod uses claims that are not made yet, beside its own."""
+        return any(use.key in self._coming and use.key not in own for use in claims_of(pod))
 
     def _claims_refused(self, pod: Pod) -> str:
         """Count the claims that are made for a pod; where there is no room for one, what is said of it.

@@ -198,8 +198,8 @@ def is_plain(spec: PodSpec) -> bool:
     return affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None)
 
 
-def selected_keys(cluster: Cluster) -> frozenset[str]:
-    """Every label key that some selector in the snapshot looks at."""
+def ruled_keys(cluster: Cluster) -> set[str]:
+    """Every label key that a spread constraint or an affinity term of some pod looks at."""
     keys: set[str] = set()
     for constraint in _distinct(pod.spec.topology_spread_constraints for pod in cluster.pods):
         keys.update(constraint.match_label_keys, _keys_of(constraint.label_selector))
@@ -207,6 +207,12 @@ def selected_keys(cluster: Cluster) -> frozenset[str]:
         for term in affinity.pod_terms() if affinity else ():
             keys.update(term.match_label_keys, term.mismatch_label_keys)
             keys.update(_keys_of(term.label_selector))
+    return keys
+
+
+def selected_keys(cluster: Cluster) -> frozenset[str]:
+    """Every label key that some selector in the snapshot looks at."""
+    keys = ruled_keys(cluster)
     selectors = [found.spec.selector for found in cluster.replica_sets]
     selectors += [found.spec.selector for found in cluster.stateful_sets]
     selectors += [found.spec.selector for found in cluster.pod_disruption_budgets]

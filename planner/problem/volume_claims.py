@@ -8,7 +8,7 @@ Until that volume exists the claim belongs to the node that was selected.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -74,9 +74,13 @@ def volume_keys(pod: Pod) -> Iterator[Hashable]:
 class Claims:
     """All claims and volumes, and which of them were bound since the snapshot."""
 
-    def __init__(self, cluster: Cluster, nodes: NodeAxis, pods: Sequence[Pod]) -> None:
+    def __init__(
+        self, cluster: Cluster, nodes: NodeAxis, pods: Sequence[Pod], own: Collection[str] = ()
+    ) -> None:
+        """Those of which every pod has its `own` are not bound: that of the next one is open."""
         self._nodes = nodes
         self._pods = pods
+        self._own = own
         self.by_key = {claim.key: claim for claim in cluster.persistent_volume_claims}
         self._unseen = cluster.is_unseen("persistentvolumeclaims")
         self._classes_unseen = cluster.is_unseen("storageclasses")
@@ -222,9 +226,14 @@ class Claims:
             if claim.key not in self._given and self.selected_node(claim) is None
         ]
 
+    def stay(self, pod: Pod) -> bool:
+        """Whether no claim of a pod is bound when it gets a node."""
+        return all(claim.key in self._own for claim in self.open_claims(pod))
+
     def choose(self, pod: Pod, node: int) -> list[VolumeChoice]:
         """What each waiting claim of a pod would get on a node."""
-        return list(self._choose(self.open_claims(pod), node))
+        waiting = [claim for claim in self.open_claims(pod) if claim.key not in self._own]
+        return list(self._choose(waiting, node))
 
     def _choose(self, waiting: list[PersistentVolumeClaim], node: int) -> Iterator[VolumeChoice]:
         taken: set[str] = set()

@@ -65,7 +65,7 @@ class State:
         self.problem = problem
         self.node_of = np.full(len(problem.pods), -1, np.intp)
         self.pods_on: list[list[int]] = []
-        self.claims = Claims(problem.cluster, problem.nodes, problem.pods)
+        self.claims = Claims(problem.cluster, problem.nodes, problem.pods, problem.own_claims)
         self.log: list[int] = []
         self.epoch = 0
         #: Equal versions mean equal states: what is undone has the version from before.

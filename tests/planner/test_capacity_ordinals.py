@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
 from models import Cluster
 from planner import capacity
 from tests import seeds
-from tests.builders import cluster, node, pod, scaled
+from tests.builders import HOST, cluster, node, pod, scaled, spread, term
 from tests.draws import nothing_drawn
 from tests.planner.capacity_clusters import left_over, ordinals_taken
 
@@ -39,6 +40,17 @@ def test_more_replicas_of_a_stateful_set_are_exact(number: int | None) -> None:
         (row,) = capacity(found).workloads
         assert not row.more or not left_over(found, row, row.more), seed
         assert left_over(found, row, row.more + 1), seed
+
+
+@pytest.mark.parametrize("rule", ["spread", "apart"])
+def test_rules_over_the_numbers_of_pods_tell_replicas_apart(rule: str) -> None:
+    """What went wrong: all replicas were counted with the number of the first one, and kept out others."""
+    ours = {"matchLabelKeys": ["apps.kubernetes.io/pod-index"]}
+    rules: dict[str, Any] = {"spread": [spread(HOST, 1, "st", **ours)], "apart": [term(HOST, "st", **ours)]}
+    nodes = [node(f"n{number}", cpu=str(2 + number)) for number in range(3)]
+    found = cluster(*nodes, scaled("StatefulSet", "st", 0, cpu="1", **{rule: rules[rule]}))
+    (row,) = capacity(found).workloads
+    assert (row.more, row.limited_by) == (2 + 3 + 4, ("NodeResourcesFit",))
 
 
 def test_no_more_names_are_made_than_there_are_pods(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def test_room_in_quotas_is_what_simulations_find(number: int | None, monkeypatch
         found = Cluster.from_objects(under_quotas(seed))
         rows = capacity(found).workloads
         with monkeypatch.context() as patch:
-            patch.setattr(WALK, "is_plain", lambda _: False)
+            patch.setattr(WALK, "is_plain", lambda *_: False)
             assert rows == capacity(found).workloads, f"seed {seed}"
 
 
@@ -33,9 +34,9 @@ def test_workloads_under_quotas_are_not_simulated_one_by_one(monkeypatch: pytest
     """What went wrong: where every namespace has a quota the cluster was compiled for each try of each."""
     compiled = list[Cluster]()
 
-    def noted(one: Cluster, before: Problem | None = None) -> Problem:
+    def noted(one: Cluster, *more: Any) -> Problem:
         compiled.append(one)
-        return Problem(one, before)
+        return Problem(one, *more)
 
     monkeypatch.setattr(WALK, "Problem", noted)
     several = [scaled("ReplicaSet", f"w{number}", 0, cpu="1") for number in range(4)]

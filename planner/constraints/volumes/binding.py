@@ -111,6 +111,9 @@ class VolumeBinding(Filter):
         # That two pods may want the same volume shows only when they are bound.
         return where_accepted(self._judged(template, self._may_fit(template)))
 
+    def takes(self, template: Template) -> Ints | None:
+        return where_accepted(self.reject(template)) if self.state.claims.stay(template.pod) else None
+
     def _may_fit(self, template: Template) -> Mask:
         """The nodes with volumes for waiting claims; others may have bound those that they share."""
         claims = self.state.claims

@@ -49,6 +49,12 @@ class NodeVolumeLimits(Filter):
             for driver, volume in attached:
                 self._users[driver, volume][number] = 1
                 self._sizes[driver][number] = self._sizes[driver].get(number, 0) + 1
+        #: What more than one pod uses.
+        self._shared = {
+            attached
+            for attached, users in self._users.items()
+            if not self._is_own(attached) and problem.pods_per_template[[*users]].sum() > 1
+        }
 
     def _read_limits(self) -> dict[str, Ints]:
         """For every driver, how many volumes each node takes; -1 where it sets no limit."""
@@ -77,9 +83,9 @@ class NodeVolumeLimits(Filter):
         refused = np.zeros(self.nodes.size, np.bool_)[where]
         for driver in {driver for driver, _ in self._attached[template.index]} & self._limits.keys():
             new = sum(
-                (self._tally((driver, volume)).counts[where] == 0).astype(np.int64)
-                for owner, volume in self._attached[template.index]
-                if owner == driver
+                (self._is_own(attached) | (self._tally(attached).counts[where] == 0)).astype(np.int64)
+                for attached in self._attached[template.index]
+                if attached[0] == driver
             )
             most = self._limits[driver][where]
             refused |= (new > 0) & (most != _NO_LIMIT) & (self._in_use(driver)[where] + new > most)
@@ -88,8 +94,8 @@ class NodeVolumeLimits(Filter):
     def wants_pods(self, template: Template) -> bool:
         """A node with more volumes than its limit takes a pod only beside others that share its volumes."""
         return any(
-            driver in self._limits and self._is_shared(self._users[driver, volume])
-            for driver, volume in self._attached[template.index]
+            attached[0] in self._limits and attached in self._shared
+            for attached in self._attached[template.index]
         )
 
     def is_local(self, template: Template) -> bool:
@@ -103,6 +109,9 @@ class NodeVolumeLimits(Filter):
                 fitting = np.maximum(attachable - self._in_use(driver), 0) // size
                 limit = np.where(attachable == _NO_LIMIT, limit, np.minimum(limit, fitting))
         return limit
+
+    def takes(self, template: Template) -> Ints | None:
+        return None if self.wants_pods(template) else self.most(template, {})
 
     def encode(self, x: Counts) -> None:
         """On every node, the volumes that come, but for shared ones, fit beside those in use.
@@ -125,7 +134,7 @@ class NodeVolumeLimits(Filter):
         asked = {template.index for template in x.judged()}
         new: dict[int, list[Any]] = defaultdict(list)
         for attached, users in self._users.items():
-            if attached[0] == driver and self._is_shared(users):
+            if attached[0] == driver and attached in self._shared:
                 there, coming = x.summed(self._tally(attached).counts), asked & users.keys()
                 for cell in x.reached(coming):
                     if not there[cell]:
@@ -148,7 +157,7 @@ class NodeVolumeLimits(Filter):
     def _own_volumes(self, template: Template, driver: str) -> int:
         """The volumes that only this pod uses; one that others share may be on the node without it."""
         return sum(
-            attached[0] == driver and not self._is_shared(self._users[attached])
+            attached[0] == driver and attached not in self._shared
             for attached in self._attached[template.index]
         )
 
@@ -156,14 +165,14 @@ class NodeVolumeLimits(Filter):
         """How many different volumes of a driver each node has: all uses, less the repeated ones."""
         sizes = self._sizes[driver]
         used = self.state.tally((self.name, driver), lambda: sizes).counts.copy()
-        for attached, users in self._users.items():
-            if attached[0] == driver and self._is_shared(users):
+        for attached in self._shared:
+            if attached[0] == driver:
                 used -= np.maximum(self._tally(attached).counts - 1, 0)
         return used
 
-    def _is_shared(self, users: dict[int, int]) -> bool:
-        """Whether more than one pod uses a volume."""
-        return sum(int(self.problem.pods_per_template[number]) for number in users) > 1
+    def _is_own(self, attached: Attached) -> bool:
+        """Whether each pod that mounts a claim has another one, with a volume for itself."""
+        return attached[1] in self.problem.own_claims
 
     def _tally(self, attached: Attached) -> PodCounts:
         return self.state.tally((self.name, attached), lambda: self._users[attached])

@@ -83,6 +83,10 @@ class VolumeRestrictions(Filter):
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         return where_accepted(self.reject(template))
 
+    def takes(self, template: Template) -> Ints | None:
+        may_keep_away = bool(self._disks[template.index]) or any(True for _ in self._exclusive(template))
+        return None if may_keep_away else self.most(template, {})
+
     def encode(self, x: Counts) -> None:
         """Of the pods that use an exclusive claim one comes, of those that clash over a disk one a node.
 
@@ -115,7 +119,7 @@ class VolumeRestrictions(Filter):
 
     def _exclusive(self, template: Template) -> Iterator[str]:
         for claim in self.state.claims.mounted_by(template.pod):
-            if _ONE_POD in claim.spec.access_modes:
+            if _ONE_POD in claim.spec.access_modes and claim.key not in self.problem.own_claims:
                 yield claim.key
 
     def _disk(self, disk: Hashable, shared: bool) -> PodCounts:
