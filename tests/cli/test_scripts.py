@@ -1,8 +1,11 @@
 """What `-o script` prints: no finding of shellcheck, nothing private, and the cluster that it is for."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -126,7 +129,32 @@ def test_scripts_know_their_cluster(planner: Planner, tmp_path: Path) -> None:
     assert "CONTEXT=${CONTEXT-'prod eu'}" in out
     assert "KUBECONFIG=${KUBECONFIG-'/etc/it'\"'\"'s/config'}" in out
     assert "CLUSTER=0815-4711 # the uid of kube-system" in out
-    assert "AGAIN='planner rebalance --evict-only -o script --context '\"'\"'prod eu'\"'\"''" in out
+    assert "AGAIN=$ELSEWHERE'planner rebalance --evict-only -o script --context '\"'\"'prod eu'\"'\"''" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"), [({}, "KUBECONFIG='/etc/it'\"'\"'s/config' "), ({"KUBECONFIG": "mine"}, "")]
+)
+def test_commands_to_type_name_the_cluster(
+    planner: Planner, tmp_path: Path, words: dict[str, str], begins: str
+) -> None:
+    """Without the kubeconfig they were about another cluster whose context has the same name."""
+    text = planner("rebalance", "-f", lopsided(tmp_path / "c.json", ORIGIN), "-o", "script").out
+    script = tmp_path / "script.sh"
+    script.write_text(text.removesuffix('main "$@"\n') + 'in_context kubectl; printf "\\n%s\\n" "$AGAIN"\n')
+    environment = {"PATH": os.environ["PATH"], **words}
+    told = subprocess.run(["sh", str(script)], env=environment, capture_output=True, text=True, check=True)
+    where = "--context='prod eu'"
+    again = f"planner rebalance -o script {where.replace('=', ' ')}"
+    assert told.stdout.splitlines() == [f"{begins}kubectl {where}", f"{begins}{again}"]
+
+
+def test_a_bar_in_a_pattern_is_quoted() -> None:
+    """To ksh it stands between two patterns: no move was found in the plan, and that was said to be all."""
+    for part in files("cli.output.views.scripts").iterdir():
+        if part.name.endswith(".sh"):
+            found = re.findall(r"\$\{\w+(?:##?|%%?)[^}\\]*\|", part.read_text())
+            assert not found, part.name
 
 
 def test_help_and_mistakes(planner: Planner, tmp_path: Path) -> None:

@@ -37,10 +37,10 @@ close_node() {
         [ "$attempt" -eq 1 ] || found=$(read_cordons) || stop "nodes cannot be read"
         found=$(printf '%s\n' "$found" | awk -F'|' -v node="$2" '$1 == node')
         [ -n "$found" ] || stop "node $2 is not there any more"
-        found=${found#*|}
-        ! is_at_work "${found##*|}" || stop "$2 has been changed by $(named_holder "${found##*|}")"
-        version=${found%%|*} found=${found#*|}
-        [ "${found%%|*}" != true ] || return 0
+        found=${found#*\|}
+        ! is_at_work "${found##*\|}" || stop "$2 has been changed by $(named_holder "${found##*\|}")"
+        version=${found%%\|*} found=${found#*\|}
+        [ "${found%%\|*}" != true ] || return 0
         [ -n "$DRY_RUN" ] || is_cordoned "$2" || CORDONED="$CORDONED$2
 "
         mark="\"resourceVersion\":\"$version\",\"annotations\":{\"planner/cordoned-for\":\"$1\",\"planner/by\":\"$HOLDER\"}"
@@ -59,7 +59,7 @@ close_node() {
 open_node() {
     mark=$(read_cordons) || return 1
     mark=$(printf '%s\n' "$mark" | awk -F'|' -v node="$1" '$1 == node { print $4 "|" $6 }')
-    if [ -n "${mark%%|*}" ] && ! is_at_work "${mark#*|}"; then
+    if [ -n "${mark%%\|*}" ] && ! is_at_work "${mark#*\|}"; then
         k patch node "$1" --type=merge \
             -p '{"metadata":{"annotations":{"planner/cordoned-for":null,"planner/by":null}},"spec":{"unschedulable":null}}' >/dev/null || return 1
     fi

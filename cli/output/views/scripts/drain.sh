@@ -239,7 +239,7 @@ tell_none_is_made() {
     case $2 in StatefulSet/*) ;; *) return 0 ;; esac
     number=$(k get statefulsets.apps -n "$1" --field-selector="metadata.name=${2#*/}" \
         -o 'jsonpath={range .items[*]}{.spec.replicas}|{.status.replicas}{end}' 2>/dev/null)
-    [ "${number%%|*}" -gt "${number#*|}" ] 2>/dev/null || return 0
+    [ "${number%%\|*}" -gt "${number#*\|}" ] 2>/dev/null || return 0
     why=$(why_none_is_made "$1" "$2")
     [ -z "$why" ] || complain "no pod of $2 in $1 is made: $why"
 }

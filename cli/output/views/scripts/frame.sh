@@ -21,6 +21,7 @@ k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$
 
 # A command for this cluster, as it is typed: WORDS
 in_context() {
+    printf '%s' "${ELSEWHERE-}"
     case $CONTEXT in
     '') printf '%s' "$1" ;;
     *[!A-Za-z0-9@%+=:,./_-]*) printf "%s --context='%s'" "$1" "$(printf '%s\n' "$CONTEXT" | sed "s/'/'\\\\''/g")" ;;

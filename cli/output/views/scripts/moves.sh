@@ -165,9 +165,9 @@ look() {
     NOT_AS_PLANNED=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
     ENDING=$(printf '%s\n' "$STATE" | sed -n 's/^E|//p')
     total=$(printf '%s\n' "$STATE" | sed -n 's/^T|//p')
-    DONE=${total%%|*} total=${total#*|}
-    MOVES=${total%%|*} total=${total#*|}
-    DUE=${total%%|*} WAVES=${total#*|}
+    DONE=${total%%\|*} total=${total#*\|}
+    MOVES=${total%%\|*} total=${total#*\|}
+    DUE=${total%%\|*} WAVES=${total#*\|}
 }
 
 # As look, and once more with the labels of the nodes as they are now before anything is called not as planned.

@@ -60,11 +60,11 @@ look_at() {
     }
     TROUBLE=''
     found=$(printf '%s\n' "$found" | sed -n 's/^P|//p')
-    UID_NOW=${found%%|*} found=${found#*|}
-    NOW_ON=${found%%|*} found=${found#*|}
-    GATES=${found%%|*} found=${found#*|}
+    UID_NOW=${found%%\|*} found=${found#*\|}
+    NOW_ON=${found%%\|*} found=${found#*\|}
+    GATES=${found%%\|*} found=${found#*\|}
     ENDING=''
-    case $found in '' | '|'*) ;; *) ENDING="$1|$2|$UID_NOW|$NOW_ON|${found#*|}" ;; esac
+    case $found in '' | '|'*) ;; *) ENDING="$1|$2|$UID_NOW|$NOW_ON|${found#*\|}" ;; esac
 }
 
 # As look_at, and again while it cannot be read: what was read of another pod says nothing.
@@ -247,7 +247,7 @@ take_over() {
     [ -z "$DRY_RUN" ] || PINNED=''
     while IFS='|' read -r namespace controller _; do
         [ -n "$controller" ] || continue
-        if rows O | grep -qF "$namespace|$controller|"; then # it stays on the list of what is put back at the end
+        if printf '%s\n' "$PLAN" | grep -qF "O|$namespace|$controller|"; then # it stays on the list of what is put back at the end
             [ -n "$DRY_RUN" ] || patiently take_mark "$controller" -n "$namespace" ||
                 stop "$controller in $namespace could not be marked"
         elif [ -z "$DRY_RUN" ]; then
