@@ -122,6 +122,21 @@ def test_many_nodes_that_are_cordoned_are_written_down_once(tmp_path: Path, plan
         assert found.stdout == ""
 
 
+def test_nodes_by_the_thousand(tmp_path: Path) -> None:
+    """Their names were an argument of awk, which took none of them: no pod might land anywhere any more."""
+    names = [f"node-with-a-rather-long-name-{number:05}.example.com" for number in range(4_000)]
+    (tmp_path / "names").write_text(",".join(names))
+    (tmp_path / "rows").write_text("".join(f"{name}|1||||\n" for name in names))
+    parts = (
+        files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in ("frame", "cordons")
+    )
+    begins = f"""PLAN='' CORDONED='{names[3]}'; names=$(cat names)"""
+    ends = """open_among "$(cat rows)" "$names" | wc -l; not_closed_yet "$names" | wc -l"""
+    body = "\n".join(("set -u", *parts, begins, ends))
+    told = subprocess.run(["sh"], input=body, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (told.stdout.split(), told.stderr) == (["4000", "3999"], "")
+
+
 def test_scripts_know_their_cluster(planner: Planner, tmp_path: Path) -> None:
     """Context, kubeconfig and uid of the snapshot, and the command that plans again without its files."""
     file = lopsided(tmp_path / "c.json", ORIGIN)

@@ -14,7 +14,7 @@ is_cordoned() {
 # New pods keep off some nodes: NAMESPACE POD NODE,NODE...; true when one of them was open until now.
 close_nodes() {
     fresh=''
-    open=$(printf '%s\n' "$CORDONED$ASKED" | without "$3")
+    open=$(not_closed_yet "$3")
     [ -n "$open" ] || return 1
     cordons=$(read_cordons) || stop "nodes cannot be read"
     for node in $open; do
@@ -23,11 +23,12 @@ close_nodes() {
     [ -n "$fresh" ]
 }
 
-# Those of NODE,NODE... that do not come in, one a line
-without() {
-    awk -v names="$1" '
-        NF { listed[$1] = 1 }
-        END { n = split(names, all, ","); for (i = 1; i <= n; i++) if (!(all[i] in listed)) print all[i] }'
+# Those of NODE,NODE... that this script has not cordoned, nor asked about, one a line
+not_closed_yet() {
+    printf '%s\n' "$CORDONED$ASKED" "---" "$1" | awk -F, '
+        $1 == "---" { listed = 1; next }
+        !listed { closed[$1] = 1; next }
+        { for (i = 1; i <= NF; i++) if (!($i in closed)) print $i }'
 }
 
 # One node, as it is among those that were read; looked at once more when another client has just changed it.

@@ -216,7 +216,8 @@ CLOSED_SINCE='cordoned, tainted, not ready or gone since the plan was made'
 # Which of some nodes may take pods: those that are there and ready, and that no other user has cordoned or tainted since
 # the plan was made, one a line: ROWS-OF-READ_CORDONS NODE,NODE...
 open_among() {
-    printf '%s\n' "$PLAN" "---" "$1" | awk -F'|' -v names="$2" '
+    # Thousands of names are too much for an argument of a program.
+    printf '%s\n' "$PLAN" "---" "$1" "---" "$2" | awk -F'|' '
         # Whether a taint keeps pods off that the plan knows to be kept off by none, or a node is lost.
         function is_tainted(node, taints,    found, i) {
             split(taints, found, " ")
@@ -227,8 +228,9 @@ open_among() {
             }
             return 0
         }
-        $1 == "---" { listed = 1; next }
+        $1 == "---" { listed++; next }
         !listed { if ($1 == "N") { known[$2] = $5; was_cordoned[$2] = $4 == "cordoned" } next }
+        listed == 2 { names = $0; next }
         { takes[$1] = !is_tainted($1, $5); cordoned[$1] = $3 == "true" && $4 == "" }
         # What is to go to a single node that was cordoned tolerates that.
         END {
