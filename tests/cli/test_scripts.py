@@ -122,6 +122,14 @@ def test_many_nodes_that_are_cordoned_are_written_down_once(tmp_path: Path, plan
         assert found.stdout == ""
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_error(closed: str) -> None:
+    """Without standard error it ended between two waves, without standard output with 1 when all was done."""
+    frame = files("cli.output.views.scripts").joinpath("frame.sh").read_text()
+    command = ["sh", "-c", f'sh -c "$0" {closed}', f"set -u\n{frame}\nsay one && complain another"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 def test_nodes_by_the_thousand(tmp_path: Path) -> None:
     """Their names were an argument of awk, which took none of them: no pod might land anywhere any more."""
     names = [f"node-with-a-rather-long-name-{number:05}.example.com" for number in range(4_000)]

@@ -1,5 +1,9 @@
 # ---- What every script of the planner does alike ----------------------------------------------
 
+# Where a stream is closed, the next file that is opened would be taken for it.
+true 3>&2 || exec 2>/dev/null
+{ true 3>&1; } 2>/dev/null || exec >/dev/null
+
 KUBECTL=${KUBECTL:-kubectl}
 TIMEOUT=${TIMEOUT:-600}
 DRY_RUN='' TAKE_OVER=''
