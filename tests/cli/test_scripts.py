@@ -130,6 +130,23 @@ def test_a_closed_stream_is_no_error(closed: str) -> None:
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def test_what_kubectl_warns_of_in_the_end_is_no_part_of_the_answer(tmp_path: Path) -> None:
+    """The last line of an answer had no end: the cluster was another one, as its uid had words behind it."""
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text("""#!/bin/sh
+        for last; do :; done
+        last=${last#jsonpath=}
+        printf '%s' "$last" | sed 's/{"\\\\n"}/\\n/g; s/{.metadata.uid}/0815/'
+        echo 'Warning: old plugin' >&2
+    """)
+    kubectl.chmod(0o755)
+    frame = files("cli.output.views.scripts").joinpath("frame.sh").read_text()
+    body = f"set -u\nCONTEXT='' CLUSTER=0815\n{frame}\ncheck_cluster"
+    environment = {"PATH": os.environ["PATH"], "KUBECTL": str(kubectl)}
+    ended = subprocess.run(["sh"], input=body, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_nodes_by_the_thousand(tmp_path: Path) -> None:
     """Their names were an argument of awk, which took none of them: no pod might land anywhere any more."""
     names = [f"node-with-a-rather-long-name-{number:05}.example.com" for number in range(4_000)]

@@ -45,7 +45,7 @@ check_fresh() {
     while IFS='|' read -r number selector; do
         [ -n "$number" ] || continue
         there=$(k get nodes -l "$selector" -o name 2>&1) || refuse "nodes cannot be read: $(one_line "$there")"
-        there=$(printf '%s\n' "$there" | grep -c .)
+        there=$(printf '%s\n' "$there" | grep -c '^node/')
         [ "$there" -ge "$number" ] || stop "$there of the $(counted "$number" node) with the labels $selector that are needed before; nothing was changed"
     done <<END
 $found

@@ -87,7 +87,7 @@ options() {
 check_cluster() {
     command -v "$KUBECTL" >/dev/null || refuse "$KUBECTL cannot be found"
     if [ -n "$CLUSTER" ]; then
-        found=$(k get namespace kube-system -o 'jsonpath={"\n"}U|{.metadata.uid}' 2>&1) ||
+        found=$(k get namespace kube-system -o 'jsonpath={"\n"}U|{.metadata.uid}{"\n"}' 2>&1) ||
             refuse "the cluster cannot be told: $(one_line "$found")"
         found=$(printf '%s\n' "$found" | sed -n 's/^U|//p')
         [ "$found" = "$CLUSTER" ] || refuse "another cluster: its kube-system is $found, the plan's $CLUSTER"

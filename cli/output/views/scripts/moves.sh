@@ -30,7 +30,7 @@ read_sets() {
     selectors=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $8 ~ / in \(/ && !seen[$8]++ { print $8 }')
     while IFS= read -r selector; do
         [ -n "$selector" ] || continue
-        names=$(k get nodes -l "$selector" -o 'jsonpath={"\n"}L|{.items[*].metadata.name}' 2>&1) || {
+        names=$(k get nodes -l "$selector" -o 'jsonpath={"\n"}L|{.items[*].metadata.name}{"\n"}' 2>&1) || {
             TROUBLE=$(one_line "$names")
             return 1
         }

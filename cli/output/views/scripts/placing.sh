@@ -41,9 +41,9 @@ check_room() {
     while IFS='|' read -r node planned; do
         [ -n "$node" ] || continue
         now=$(k get pods -A --field-selector="spec.nodeName=$node,status.phase!=Succeeded,status.phase!=Failed" \
-            -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {end}' 2>&1) ||
+            -o "jsonpath={range .items[*]}P|{.metadata.namespace}/{.metadata.name}{'\n'}{end}" 2>&1) ||
             refuse "the pods of $node cannot be read: $(one_line "$now")"
-        for pod in $now; do
+        for pod in $(printf '%s\n' "$now" | sed -n 's/^P|//p'); do
             case " $planned " in *" $pod "*) ;; *) stop "$pod is on $node now; nothing was changed" ;; esac
         done
     done <<END
@@ -54,7 +54,7 @@ END
 # One pod as it is: sets NOW_ON, GATES and UID_NOW, which is empty when there is none, and ENDING if it is on its way out.
 look_at() {
     found=$(k get pod "$2" -n "$1" --ignore-not-found \
-        -o "jsonpath={'\n'}P|{.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}|{.metadata.deletionTimestamp}|$GRACE_FIELDS" 2>&1) || {
+        -o "jsonpath={'\n'}P|{.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}|{.metadata.deletionTimestamp}|$GRACE_FIELDS{'\n'}" 2>&1) || {
         TROUBLE=$(one_line "$found")
         return 1
     }
