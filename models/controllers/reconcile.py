@@ -104,10 +104,10 @@ class _Returning:
         of_template: object = None
         if template is not None:
             resized = id(template.containers) if old.may_be_resized(template) else None
-            of_template = template.scheduling_gates, id(template.affinity), resized
+            of_template = template.node_name, template.scheduling_gates, id(template.affinity), resized
         found = self._specs.get((of_template, parts))
         if found is None:
-            ungated = old.spec.model_copy(update={"scheduling_gates": ()})
+            ungated = old.spec.model_copy(update={"scheduling_gates": (), "node_name": None})
             found = self._specs[of_template, parts] = made_again(old, template or ungated)
         return found
 

@@ -44,7 +44,7 @@ def new_pod(
 
 
 def made_again(pod: Pod, template: PodSpec) -> PodSpec:
-    """The spec of the next pod in the place of one, before it has a node.
+    """The spec of the next pod in the place of one, before it has a node unless its template names that.
 
     It is as the old one was, with what admission added.  Gates and node affinity are the template's:
     they may have been taken off and narrowed while a gate held the pod, or a pin its template.  So are
@@ -54,8 +54,8 @@ def made_again(pod: Pod, template: PodSpec) -> PodSpec:
     affinity = old.affinity
     if old.node_affinity != template.node_affinity:
         affinity = with_node_affinity(affinity, template.node_affinity)
-    gates = template.scheduling_gates
-    return old.model_copy(update={"node_name": None, "scheduling_gates": gates, "affinity": affinity})
+    node, gates = template.node_name or None, template.scheduling_gates
+    return old.model_copy(update={"node_name": node, "scheduling_gates": gates, "affinity": affinity})
 
 
 def with_node_affinity(affinity: Affinity | None, node_affinity: NodeAffinity | None) -> Affinity | None:

@@ -30,7 +30,9 @@ class DrainStep(DocumentPart):
     """The evictions in their order; none for a node that has only pods that stay."""
 
 
-Reason = Literal["Budget", "NoController", "LocalStorage", "NodeNotReady", "Finalizer", "Terminating"]
+Reason = Literal[
+    "Budget", "NoController", "LocalStorage", "NodeNotReady", "Finalizer", "Terminating", "NodeName"
+]
 
 
 class StayingPod(DocumentPart):

@@ -54,6 +54,8 @@ BETWEEN = "of an older ReplicaSet of a Rollout that is between two"
 EPHEMERAL = "with an ephemeral volume"
 #: The devices go back with the pod; which ones the next pod gets, and on which node, is not judged.
 DEVICES = "whose devices are not passed on to a replacement"
+#: No scheduler is asked about the next pod, nor does a cordon keep it off.
+BOUND = "whose template names its node"
 GATED = "whose replacement would wait for its scheduling gate"
 #: The Job would survive the eviction, but moving pods of Jobs was not allowed.
 OF_JOB = "of a Job"
@@ -120,6 +122,11 @@ class Controllers:
         owner = found.metadata.controller
         is_of_daemon_set = owner is not None and owner.kind == "DaemonSet"
         return is_of_daemon_set and self._why_none(found) == GONE and not self._workloads.has_other(found)
+
+    def comes_back(self, pod: int) -> bool:
+        """Whether what comes in a pod's place is on its node from the start, cordoned or not."""
+        found = self._problem.pods[pod]
+        return bool(found.node_name) and self._admission.bound_to(found) == found.node_name
 
     def is_wanted(self, pod: int) -> bool:
         """Whether its controller makes pods, and if that is a StatefulSet, one of its ordinal."""
@@ -201,6 +208,7 @@ class Controllers:
         pod = self._problem.templates[number].pod
         return (
             self._why_none(pod)
+            or (BOUND if self._admission.bound_to(pod) else "")
             or self._why_other_claims(pod)
             or self._why_not_admitted(pod)
             or self._why_elsewhere(pod)

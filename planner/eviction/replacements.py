@@ -79,6 +79,13 @@ class ReplacementAdmission:
         template = self._template_of(pod)
         return template is not None and template.spec is not None and bool(template.spec.scheduling_gates)
 
+    def bound_to(self, pod: Pod) -> str:
+        """The node that the template names, on which the next pod is from the start; empty where none."""
+        owner, template = self._workloads.controller_of(pod), self._template_of(pod)
+        if template is None or template.spec is None or isinstance(owner, DaemonSet):
+            return ""
+        return template.spec.node_name or ""
+
     def has_other_affinity(self, pod: Pod) -> bool:
         """Whether the next pod has another node affinity, as where this one was made while a pin was set.
 

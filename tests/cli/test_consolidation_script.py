@@ -65,3 +65,10 @@ def test_nodes_that_another_script_has_taken_over_are_left_to_it(tmp_path: Path)
     nodes = f"{_MARKED}\nnode n1|7@elsewhere 2026-01-02T03:04:05Z a.sh"
     told = "the nodes that were to go are open again, but for those that another script has taken over: n1\n"
     assert run_part(tmp_path, "CLOSED=yes; put_back_more", nodes=nodes) == (0, told)
+
+
+def test_a_node_is_not_taken_for_one_whose_name_differs_in_a_dot(tmp_path: Path) -> None:
+    """Another user had cordoned n.1, the script n-1; it opened both, as to grep a dot is any sign."""
+    put_back = "CLOSED=yes PLAN='G|n.1\nG|n-1'; put_back_more"
+    told = "still cordoned: n-1; start this again, or kubectl uncordon them\n"
+    assert run_part(tmp_path, put_back, nodes="n.1|true|\nn-1|true|yes") == (0, told)

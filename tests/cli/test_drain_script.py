@@ -278,3 +278,10 @@ def test_why_a_stateful_set_makes_no_pod(tmp_path: Path) -> None:
     ends = 'missing="shop StatefulSet/db 2 of 3 ready\nshop StatefulSet/web 2 of 3 ready"; tell_without_node'
     _, words, _ = run_part(tmp_path, ends)
     assert words == "no pod of StatefulSet/db in shop is made: exceeded quota\n"
+
+
+def test_a_warning_of_kubectl_is_no_node(tmp_path: Path) -> None:
+    """Lines on standard error were counted among the nodes that have to be there before."""
+    given = "\"$KUBECTL\" one; k() { echo 'Warning: old plugin' >&2; echo node/n2; }; PLAN='F|2|pool=old'"
+    code, words, _ = run_part(tmp_path, f"{given}; check_fresh")
+    assert (code, words.startswith("stopped: 1 of the 2 nodes with the labels pool=old")) == (1, True)

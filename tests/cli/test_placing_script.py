@@ -148,3 +148,11 @@ def test_one_step_is_no_steps(tmp_path: Path) -> None:
     ends = f"plan() {{ bind shop web-1 u1 n1; }}; CLUSTER=''; {unchecked}; main"
     code, words, _ = run_part(tmp_path, ends, "nothing")
     assert (code, words.splitlines()[-1]) == (0, "done: 1 step")
+
+
+@pytest.mark.parametrize(("pod", "code"), [("web-1", 0), ("web-2", 1)])
+def test_a_warning_of_kubectl_is_no_pod(tmp_path: Path, pod: str, code: int) -> None:
+    """Words on standard error were taken for pods that the node did not hold when the plan was made."""
+    lists = f"""k() {{ "$KUBECTL" "$@"; echo 'Warning: old plugin' >&2; echo 'P|shop/{pod}'; }}"""
+    given = "PLAN='R|n1|shop/web-1'"
+    assert run_part(tmp_path, f"{lists}; {given}; check_room", "nothing")[0] == code

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import run
-from tests.builders import Object, node, pod, replica, revision, scaled, spread
+from tests.builders import ZONE, Object, node, pod, replica, revision, scaled, spread
 
 
 def snapshot(folder: Path, zones: str = "ab", spread_by: Object | None = None) -> Path:
@@ -52,6 +52,14 @@ def test_a_balanced_cluster_with_pending_pods_says_that(
     assert told == (
         "Balanced: no constraint is broken, nothing has to move; 1 pod is pending and is not counted."
     )
+
+
+def test_an_empty_label_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Replacements land on nodes whose zone has no name: the column said `zone`."""
+    path = snapshot(tmp_path, "a" + "b" * 12)
+    path.write_text(path.read_text().replace(f'"{ZONE}": "b"', f'"{ZONE}": ""'))
+    assert run(["rebalance", "-f", str(path)]) == 0
+    assert ' zone "" ' in capsys.readouterr().out
 
 
 def test_what_stays_broken_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

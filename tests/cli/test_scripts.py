@@ -1,8 +1,11 @@
 """What `-o script` prints: no finding of shellcheck, nothing private, and the cluster that it is for."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -119,6 +122,46 @@ def test_many_nodes_that_are_cordoned_are_written_down_once(tmp_path: Path, plan
         assert found.stdout == ""
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_error(closed: str) -> None:
+    """Without standard error it ended between two waves, without standard output with 1 when all was done."""
+    frame = files("cli.output.views.scripts").joinpath("frame.sh").read_text()
+    command = ["sh", "-c", f'sh -c "$0" {closed}', f"set -u\n{frame}\nsay one && complain another"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_what_kubectl_warns_of_in_the_end_is_no_part_of_the_answer(tmp_path: Path) -> None:
+    """The last line of an answer had no end: the cluster was another one, as its uid had words behind it."""
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text("""#!/bin/sh
+        for last; do :; done
+        last=${last#jsonpath=}
+        printf '%s' "$last" | sed 's/{"\\\\n"}/\\n/g; s/{.metadata.uid}/0815/'
+        echo 'Warning: old plugin' >&2
+    """)
+    kubectl.chmod(0o755)
+    frame = files("cli.output.views.scripts").joinpath("frame.sh").read_text()
+    body = f"set -u\nCONTEXT='' CLUSTER=0815\n{frame}\ncheck_cluster"
+    environment = {"PATH": os.environ["PATH"], "KUBECTL": str(kubectl)}
+    ended = subprocess.run(["sh"], input=body, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_nodes_by_the_thousand(tmp_path: Path) -> None:
+    """Their names were an argument of awk, which took none of them: no pod might land anywhere any more."""
+    names = [f"node-with-a-rather-long-name-{number:05}.example.com" for number in range(4_000)]
+    (tmp_path / "names").write_text(",".join(names))
+    (tmp_path / "rows").write_text("".join(f"{name}|1||||\n" for name in names))
+    parts = (
+        files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in ("frame", "cordons")
+    )
+    begins = f"""PLAN='' CORDONED='{names[3]}'; names=$(cat names)"""
+    ends = """open_among "$(cat rows)" "$names" | wc -l; not_closed_yet "$names" | wc -l"""
+    body = "\n".join(("set -u", *parts, begins, ends))
+    told = subprocess.run(["sh"], input=body, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (told.stdout.split(), told.stderr) == (["4000", "3999"], "")
+
+
 def test_scripts_know_their_cluster(planner: Planner, tmp_path: Path) -> None:
     """Context, kubeconfig and uid of the snapshot, and the command that plans again without its files."""
     file = lopsided(tmp_path / "c.json", ORIGIN)
@@ -126,7 +169,32 @@ def test_scripts_know_their_cluster(planner: Planner, tmp_path: Path) -> None:
     assert "CONTEXT=${CONTEXT-'prod eu'}" in out
     assert "KUBECONFIG=${KUBECONFIG-'/etc/it'\"'\"'s/config'}" in out
     assert "CLUSTER=0815-4711 # the uid of kube-system" in out
-    assert "AGAIN='planner rebalance --evict-only -o script --context '\"'\"'prod eu'\"'\"''" in out
+    assert "AGAIN=$ELSEWHERE'planner rebalance --evict-only -o script --context '\"'\"'prod eu'\"'\"''" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"), [({}, "KUBECONFIG='/etc/it'\"'\"'s/config' "), ({"KUBECONFIG": "mine"}, "")]
+)
+def test_commands_to_type_name_the_cluster(
+    planner: Planner, tmp_path: Path, words: dict[str, str], begins: str
+) -> None:
+    """Without the kubeconfig they were about another cluster whose context has the same name."""
+    text = planner("rebalance", "-f", lopsided(tmp_path / "c.json", ORIGIN), "-o", "script").out
+    script = tmp_path / "script.sh"
+    script.write_text(text.removesuffix('main "$@"\n') + 'in_context kubectl; printf "\\n%s\\n" "$AGAIN"\n')
+    environment = {"PATH": os.environ["PATH"], **words}
+    told = subprocess.run(["sh", str(script)], env=environment, capture_output=True, text=True, check=True)
+    where = "--context='prod eu'"
+    again = f"planner rebalance -o script {where.replace('=', ' ')}"
+    assert told.stdout.splitlines() == [f"{begins}kubectl {where}", f"{begins}{again}"]
+
+
+def test_a_bar_in_a_pattern_is_quoted() -> None:
+    """To ksh it stands between two patterns: no move was found in the plan, and that was said to be all."""
+    for part in files("cli.output.views.scripts").iterdir():
+        if part.name.endswith(".sh"):
+            found = re.findall(r"\$\{\w+(?:##?|%%?)[^}\\]*\|", part.read_text())
+            assert not found, part.name
 
 
 def test_help_and_mistakes(planner: Planner, tmp_path: Path) -> None:

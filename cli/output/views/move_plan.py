@@ -112,7 +112,8 @@ def _number(steps: Iterable[MoveStep], kind: str) -> int:
 def _to(step: MoveStep) -> str:
     """Where a replacement lands: a node, or any of several."""
     if isinstance(step.lands, WithLabels):
-        return ", ".join(f"{short_key(key)} {' or '.join(found)}" for key, found in step.lands.labels.items())
+        named = ((short_key(key), (one or '""' for one in found)) for key, found in step.lands.labels.items())
+        return ", ".join(f"{key} {' or '.join(values)}" for key, values in named)
     others = len(step.lands.nodes) - 1
     return f"{step.node} or {counted(others, 'other')}" if others else step.node
 

@@ -160,7 +160,10 @@ class DrainRun:
         self._problem = Problem(cluster)
         self._numbers = [self._problem.nodes.index[name] for name in nodes]
         self._controllers = Controllers(self._problem, jobs=True)
-        self._going = pods_to_go(self._problem, self._numbers, self._controllers.is_orphan)
+        going = pods_to_go(self._problem, self._numbers, self._controllers.is_orphan)
+        bound = [one for pods in going.values() for one in held.bound(self._problem, self._controllers, pods)]
+        staying = {one[0] for one in bound}
+        self._going = {node: [pod for pod in pods if pod not in staying] for node, pods in going.items()}
         self._moving = [pod for node in self._numbers for pod in self._going[node]]
         others = self._controllers.others(self._moving)
         self._replaced = {pod: number for number, pod in enumerate(others, start=len(self._problem.pods))}
@@ -181,7 +184,7 @@ class DrainRun:
             self._replaced,
             later,
             endless,
-            self._by_node([*refused, *stuck, *endless.values()]),
+            self._by_node([*refused, *bound, *stuck, *endless.values()]),
             unasked,
         )
 

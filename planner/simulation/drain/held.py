@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from models import Cluster
 from planner.documents.drain import Reason, StayingPod
+from planner.eviction.controllers import Controllers
 from planner.eviction.job_notes import named
 from planner.eviction.movable import is_tied
 from planner.problem.endings import held_by_finalizers
@@ -58,6 +59,8 @@ class Overrides:
 _LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
 _NO_CONTROLLER = "cannot delete Pods that declare no controller (use --force to override)"
 
+_BOUND = "the template that it is made from has spec.nodeName {}: the next pod is on that node, too"
+
 #: Of a pod whose DaemonSet is gone.
 _NOT_FOUND = 'cannot delete daemonsets.apps "{}" not found'
 
@@ -85,6 +88,12 @@ def with_scratch_data(problem: Problem, pods: Iterable[int]) -> list[int]:
 def without_controller(problem: Problem, pods: Iterable[int]) -> list[int]:
     """The pods among these that nothing makes again."""
     return [pod for pod in pods if problem.pods[pod].metadata.controller is None]
+
+
+def bound(problem: Problem, controllers: Controllers, pods: Iterable[int]) -> Iterator[Held]:
+    """The pods among these that come back to their node at once: kubectl drain evicts them all the same."""
+    for pod in filter(controllers.comes_back, pods):
+        yield pod, "NodeName", _BOUND.format(problem.pods[pod].node_name)
 
 
 def _of_daemon_sets(problem: Problem, pods: Iterable[int]) -> list[int]:

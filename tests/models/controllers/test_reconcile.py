@@ -47,6 +47,10 @@ def test_what_went_comes_back_as_it_was() -> None:
     (back,) = reconcile(left, cluster.pods).pods
     assert (back.name, back.metadata.labels["added"]) == ("web-1", "by admission")
     assert (back.node_name, back.status.phase) == (None, "Pending")
+    owner["spec"]["template"]["spec"]["nodeName"] = "n1"
+    cluster = Cluster.from_objects([node("n1"), owner, running])
+    (back,) = reconcile(replace(cluster, pods=()), cluster.pods).pods
+    assert back.node_name == "n1", "no scheduler is asked"
 
 
 @pytest.mark.parametrize(

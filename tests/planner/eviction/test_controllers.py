@@ -7,6 +7,7 @@ import pytest
 from models.sharing.kept import kept
 from planner import check, drain, rebalance, solve
 from planner.eviction.controllers import (
+    BOUND,
     DELETED,
     EMPTIED,
     EPHEMERAL,
@@ -253,3 +254,14 @@ def test_a_controller_that_sets_node_affinity_itself_is_not_taken_for_a_pin() ->
     made = pod("web-0", "n1", owner=owner, app="web", **own)
     owner["spec"]["template"]["spec"]["affinity"] = made["spec"]["affinity"]
     assert reasons(owner, made) == [""]
+
+
+def test_a_pod_whose_template_names_its_node_is_not_moved() -> None:
+    """What went wrong: it was evicted for a node in another zone, and was on its own again at once."""
+    owner = scaled("ReplicaSet", "web", 2)
+    words: dict[str, Any] = {"app": "web", "owner": owner, "spread": [spread(ZONE, 1, "web")]}
+    pods = [pod(f"web-{n}", "n1", **words) for n in range(2)]
+    owner["spec"]["template"]["spec"]["nodeName"] = "n1"
+    assert reasons(owner, *pods) == [BOUND] * 2
+    plan = rebalance(cluster(node("n1", "a"), node("b1", "b"), owner, *pods))
+    assert (plan.stays, plan.steps) == ({BOUND: 2}, ())

@@ -26,7 +26,7 @@ close_going() {
     for node in $(planned_nodes GC); do
         found=$(printf '%s\n' "$known" | awk -F'|' -v node="$node" '$1 == node')
         [ -n "$found" ] || stop "node $node is not there any more"
-        found=${found#*|}
+        found=${found#*\|}
         [ "$found" != 'true|' ] || continue # by another user
         [ -n "$DRY_RUN" ] || CLOSED=yes
         [ "$found" != 'true|yes' ] || { # by an earlier start
@@ -64,8 +64,8 @@ open_going() {
     held=$(read_held_nodes) || return 1
     rest='' others=''
     for node in $(planned_nodes "$1") $(left_marked); do
-        printf '%s\n' "$known" | grep -q "^$node|.*|yes\$" || continue
-        ! is_at_work "$(printf '%s\n' "$held" | sed -n "s/^node $node|//p")" || {
+        [ -n "$(printf '%s\n' "$known" | awk -F'|' -v node="$node" '$1 == node && $3 == "yes"')" ] || continue
+        ! is_at_work "$(printf '%s\n' "$held" | awk -F'|' -v what="node $node" '$1 == what { print $2 }')" || {
             others="$others $node"
             continue
         }

@@ -14,7 +14,7 @@ is_cordoned() {
 # New pods keep off some nodes: NAMESPACE POD NODE,NODE...; true when one of them was open until now.
 close_nodes() {
     fresh=''
-    open=$(printf '%s\n' "$CORDONED$ASKED" | without "$3")
+    open=$(not_closed_yet "$3")
     [ -n "$open" ] || return 1
     cordons=$(read_cordons) || stop "nodes cannot be read"
     for node in $open; do
@@ -23,11 +23,12 @@ close_nodes() {
     [ -n "$fresh" ]
 }
 
-# Those of NODE,NODE... that do not come in, one a line
-without() {
-    awk -v names="$1" '
-        NF { listed[$1] = 1 }
-        END { n = split(names, all, ","); for (i = 1; i <= n; i++) if (!(all[i] in listed)) print all[i] }'
+# Those of NODE,NODE... that this script has not cordoned, nor asked about, one a line
+not_closed_yet() {
+    printf '%s\n' "$CORDONED$ASKED" "---" "$1" | awk -F, '
+        $1 == "---" { listed = 1; next }
+        !listed { closed[$1] = 1; next }
+        { for (i = 1; i <= NF; i++) if (!($i in closed)) print $i }'
 }
 
 # One node, as it is among those that were read; looked at once more when another client has just changed it.
@@ -37,10 +38,10 @@ close_node() {
         [ "$attempt" -eq 1 ] || found=$(read_cordons) || stop "nodes cannot be read"
         found=$(printf '%s\n' "$found" | awk -F'|' -v node="$2" '$1 == node')
         [ -n "$found" ] || stop "node $2 is not there any more"
-        found=${found#*|}
-        ! is_at_work "${found##*|}" || stop "$2 has been changed by $(named_holder "${found##*|}")"
-        version=${found%%|*} found=${found#*|}
-        [ "${found%%|*}" != true ] || return 0
+        found=${found#*\|}
+        ! is_at_work "${found##*\|}" || stop "$2 has been changed by $(named_holder "${found##*\|}")"
+        version=${found%%\|*} found=${found#*\|}
+        [ "${found%%\|*}" != true ] || return 0
         [ -n "$DRY_RUN" ] || is_cordoned "$2" || CORDONED="$CORDONED$2
 "
         mark="\"resourceVersion\":\"$version\",\"annotations\":{\"planner/cordoned-for\":\"$1\",\"planner/by\":\"$HOLDER\"}"
@@ -59,7 +60,7 @@ close_node() {
 open_node() {
     mark=$(read_cordons) || return 1
     mark=$(printf '%s\n' "$mark" | awk -F'|' -v node="$1" '$1 == node { print $4 "|" $6 }')
-    if [ -n "${mark%%|*}" ] && ! is_at_work "${mark#*|}"; then
+    if [ -n "${mark%%\|*}" ] && ! is_at_work "${mark#*\|}"; then
         k patch node "$1" --type=merge \
             -p '{"metadata":{"annotations":{"planner/cordoned-for":null,"planner/by":null}},"spec":{"unschedulable":null}}' >/dev/null || return 1
     fi

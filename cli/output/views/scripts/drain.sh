@@ -45,7 +45,7 @@ check_fresh() {
     while IFS='|' read -r number selector; do
         [ -n "$number" ] || continue
         there=$(k get nodes -l "$selector" -o name 2>&1) || refuse "nodes cannot be read: $(one_line "$there")"
-        there=$(printf '%s\n' "$there" | grep -c .)
+        there=$(printf '%s\n' "$there" | grep -c '^node/')
         [ "$there" -ge "$number" ] || stop "$there of the $(counted "$number" node) with the labels $selector that are needed before; nothing was changed"
     done <<END
 $found
@@ -239,7 +239,7 @@ tell_none_is_made() {
     case $2 in StatefulSet/*) ;; *) return 0 ;; esac
     number=$(k get statefulsets.apps -n "$1" --field-selector="metadata.name=${2#*/}" \
         -o 'jsonpath={range .items[*]}{.spec.replicas}|{.status.replicas}{end}' 2>/dev/null)
-    [ "${number%%|*}" -gt "${number#*|}" ] 2>/dev/null || return 0
+    [ "${number%%\|*}" -gt "${number#*\|}" ] 2>/dev/null || return 0
     why=$(why_none_is_made "$1" "$2")
     [ -z "$why" ] || complain "no pod of $2 in $1 is made: $why"
 }

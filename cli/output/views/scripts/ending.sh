@@ -57,20 +57,20 @@ are_ending() {
 
 # Says what is waited for, after a second and then every ten of them: SECONDS|WORDS
 tell_waiting() {
-    [ "${1%%|*}" -gt 0 ] || {
+    [ "${1%%\|*}" -gt 0 ] || {
         WAITING_TOLD=''
         return 0
     }
     if [ -z "$WAITING_TOLD" ] || [ "$((now - WAITING_TOLD))" -ge 10 ]; then
         WAITING_TOLD=$now
-        complain "${1#*|}"
+        complain "${1#*\|}"
     fi
 }
 
 # The line that says which pods do not end: NODE|WORDS, one a line
 stop_for_late() {
     words=$(printf '%s\n' "$1" | sed 's/^[^|]*|//')
-    complain "stopped: $(first_of "$words" pod)$(state_of_node "${1%%|*}");" \
+    complain "stopped: $(first_of "$words" pod)$(state_of_node "${1%%\|*}");" \
         "when it has ended start this again, or plan again: $AGAIN"
     exit 1
 }

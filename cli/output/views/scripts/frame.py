@@ -49,7 +49,7 @@ def script(
     yield "set -u"
     yield ""
     yield from _whereabouts(snapshot)
-    yield f"AGAIN={shlex.quote(frame.again)}"
+    yield f"AGAIN=$ELSEWHERE{shlex.quote(frame.again)}"
     yield from settings
     yield ""
     yield "plan() {"
@@ -68,7 +68,10 @@ def _whereabouts(snapshot: Snapshot) -> Iterator[str]:
     context = "" if origin is None else origin.context
     kubeconfig = "" if origin is None else origin.kubeconfig
     yield f"CONTEXT=${{CONTEXT-{shlex.quote(context)}}}" if context else "CONTEXT=${CONTEXT-}"
+    yield "ELSEWHERE='' # what commands to type begin with"
     if kubeconfig:
+        setting = f"KUBECONFIG={shlex.quote(kubeconfig)} "
+        yield f'[ -n "${{KUBECONFIG+set}}" ] || ELSEWHERE={shlex.quote(setting)}'
         yield f"KUBECONFIG=${{KUBECONFIG-{shlex.quote(kubeconfig)}}}"
         yield "export KUBECONFIG"
     known = "the uid of kube-system" if snapshot.uid else "not read: uids of objects have to do"

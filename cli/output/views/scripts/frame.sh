@@ -1,5 +1,9 @@
 # ---- What every script of the planner does alike ----------------------------------------------
 
+# Where a stream is closed, the next file that is opened would be taken for it.
+true 3>&2 || exec 2>/dev/null
+{ true 3>&1; } 2>/dev/null || exec >/dev/null
+
 KUBECTL=${KUBECTL:-kubectl}
 TIMEOUT=${TIMEOUT:-600}
 DRY_RUN='' TAKE_OVER=''
@@ -21,6 +25,7 @@ k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$
 
 # A command for this cluster, as it is typed: WORDS
 in_context() {
+    printf '%s' "${ELSEWHERE-}"
     case $CONTEXT in
     '') printf '%s' "$1" ;;
     *[!A-Za-z0-9@%+=:,./_-]*) printf "%s --context='%s'" "$1" "$(printf '%s\n' "$CONTEXT" | sed "s/'/'\\\\''/g")" ;;
@@ -82,7 +87,7 @@ options() {
 check_cluster() {
     command -v "$KUBECTL" >/dev/null || refuse "$KUBECTL cannot be found"
     if [ -n "$CLUSTER" ]; then
-        found=$(k get namespace kube-system -o 'jsonpath={"\n"}U|{.metadata.uid}' 2>&1) ||
+        found=$(k get namespace kube-system -o 'jsonpath={"\n"}U|{.metadata.uid}{"\n"}' 2>&1) ||
             refuse "the cluster cannot be told: $(one_line "$found")"
         found=$(printf '%s\n' "$found" | sed -n 's/^U|//p')
         [ "$found" = "$CLUSTER" ] || refuse "another cluster: its kube-system is $found, the plan's $CLUSTER"
@@ -215,7 +220,8 @@ CLOSED_SINCE='cordoned, tainted, not ready or gone since the plan was made'
 # Which of some nodes may take pods: those that are there and ready, and that no other user has cordoned or tainted since
 # the plan was made, one a line: ROWS-OF-READ_CORDONS NODE,NODE...
 open_among() {
-    printf '%s\n' "$PLAN" "---" "$1" | awk -F'|' -v names="$2" '
+    # Thousands of names are too much for an argument of a program.
+    printf '%s\n' "$PLAN" "---" "$1" "---" "$2" | awk -F'|' '
         # Whether a taint keeps pods off that the plan knows to be kept off by none, or a node is lost.
         function is_tainted(node, taints,    found, i) {
             split(taints, found, " ")
@@ -226,8 +232,9 @@ open_among() {
             }
             return 0
         }
-        $1 == "---" { listed = 1; next }
+        $1 == "---" { listed++; next }
         !listed { if ($1 == "N") { known[$2] = $5; was_cordoned[$2] = $4 == "cordoned" } next }
+        listed == 2 { names = $0; next }
         { takes[$1] = !is_tainted($1, $5); cordoned[$1] = $3 == "true" && $4 == "" }
         # What is to go to a single node that was cordoned tolerates that.
         END {

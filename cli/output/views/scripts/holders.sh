@@ -6,7 +6,7 @@
 # the list of processes, where the kernel tells them apart, and for the host since it was started.
 
 HERE=$(
-    number=$({ cat /proc/sys/kernel/random/boot_id; readlink /proc/self/ns/pid; } 2>/dev/null | cksum)
+    number=$({ cat /proc/sys/kernel/random/boot_id; readlink /proc/self/ns/pid; } 2>/dev/null | cksum 2>/dev/null)
     printf '%s:%s' "$(uname -n)" "${number%% *}" | tr -cd 'A-Za-z0-9:._-'
 )
 HOLDER="$$@$HERE $(date -u +%Y-%m-%dT%H:%M:%SZ) $(printf '%s' "${0##*/}" | tr -cd 'A-Za-z0-9@:._ -')"

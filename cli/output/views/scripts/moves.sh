@@ -30,7 +30,7 @@ read_sets() {
     selectors=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $8 ~ / in \(/ && !seen[$8]++ { print $8 }')
     while IFS= read -r selector; do
         [ -n "$selector" ] || continue
-        names=$(k get nodes -l "$selector" -o 'jsonpath={"\n"}L|{.items[*].metadata.name}' 2>&1) || {
+        names=$(k get nodes -l "$selector" -o 'jsonpath={"\n"}L|{.items[*].metadata.name}{"\n"}' 2>&1) || {
             TROUBLE=$(one_line "$names")
             return 1
         }
@@ -165,9 +165,9 @@ look() {
     NOT_AS_PLANNED=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
     ENDING=$(printf '%s\n' "$STATE" | sed -n 's/^E|//p')
     total=$(printf '%s\n' "$STATE" | sed -n 's/^T|//p')
-    DONE=${total%%|*} total=${total#*|}
-    MOVES=${total%%|*} total=${total#*|}
-    DUE=${total%%|*} WAVES=${total#*|}
+    DONE=${total%%\|*} total=${total#*\|}
+    MOVES=${total%%\|*} total=${total#*\|}
+    DUE=${total%%\|*} WAVES=${total#*\|}
 }
 
 # As look, and once more with the labels of the nodes as they are now before anything is called not as planned.

@@ -33,10 +33,10 @@ pin() {
     line="{.metadata.ownerReferences[?(@.kind=='Deployment')].name}|{.metadata.annotations.planner/by}"
     line="$line|{.metadata.resourceVersion}|{$REVISION}|{.spec.template.spec.affinity}"
     found=$(k get "$2" -n "$1" -o "jsonpath=$line") || return 1
-    resume=${found%%|*} found=${found#*|}
-    holder=${found%%|*} found=${found#*|}
-    version=${found%%|*} found=${found#*|}
-    revision=${found%%|*} was=${found#*|}
+    resume=${found%%\|*} found=${found#*\|}
+    holder=${found%%\|*} found=${found#*\|}
+    version=${found%%\|*} found=${found#*\|}
+    revision=${found%%\|*} was=${found#*\|}
     ! is_at_work "$holder" || stop "$2 in $1 has been changed by $(named_holder "$holder")"
     [ -z "$resume" ] || look_at_deployment "$1" "$resume" "$revision" || return 1
     PINNED="$PINNED$1|$2
@@ -66,13 +66,13 @@ pin() {
 look_at_deployment() {
     line="{.spec.paused}|{.metadata.generation}|{.status.observedGeneration}|{$REVISION}"
     found=$(k get deployment "$2" -n "$1" -o "jsonpath=$line") || return 1
-    generation=${found#*|} observed=${generation#*|} generation=${generation%%|*}
-    if [ "${found%%|*}" = true ]; then
+    generation=${found#*\|} observed=${generation#*\|} generation=${generation%%\|*}
+    if [ "${found%%\|*}" = true ]; then
         resume=''
-    elif [ "${observed%%|*}" != "$generation" ]; then
+    elif [ "${observed%%\|*}" != "$generation" ]; then
         TROUBLE="deployment $2 in $1 has been changed, which its controller has not seen yet"
         return 1
-    elif [ "${observed#*|}" != "$3" ]; then
+    elif [ "${observed#*\|}" != "$3" ]; then
         stop "deployment $2 in $1 has begun to roll out"
     fi
 }
@@ -81,8 +81,8 @@ look_at_deployment() {
 unpin() {
     notes='{.metadata.annotations.planner/by}|{.metadata.annotations.planner/resume}|{.metadata.annotations.planner/affinity}'
     found=$(k get "$2" -n "$1" --ignore-not-found -o "jsonpath=$notes") || return 1
-    holder=${found%%|*} found=${found#*|}
-    resume=${found%%|*} was=${found#*|}
+    holder=${found%%\|*} found=${found#*\|}
+    resume=${found%%\|*} was=${found#*\|}
     if [ -n "$was" ] && ! is_at_work "$holder"; then
         k patch "$2" -n "$1" --type=json \
             -p "[{\"op\":\"add\",\"path\":\"/spec/template/spec/affinity\",\"value\":$was}]" >/dev/null || return 1
@@ -99,10 +99,10 @@ unpin() {
 # Deployments that were paused for a pin, and that another user has resumed: they roll out.
 tell_resumed() {
     for item in $PINNED; do
-        resume=$(k get "${item#*|}" -n "${item%%|*}" -o 'jsonpath={.metadata.annotations.planner/resume}' 2>/dev/null) || continue
+        resume=$(k get "${item#*\|}" -n "${item%%\|*}" -o 'jsonpath={.metadata.annotations.planner/resume}' 2>/dev/null) || continue
         [ -n "$resume" ] || continue
-        paused=$(k get deployment "$resume" -n "${item%%|*}" -o 'jsonpath=is{.spec.paused}' 2>/dev/null) || continue
-        [ "$paused" = istrue ] || complain "  deployment $resume in ${item%%|*} was paused for this, and another user has resumed it: it rolls out"
+        paused=$(k get deployment "$resume" -n "${item%%\|*}" -o 'jsonpath=is{.spec.paused}' 2>/dev/null) || continue
+        [ "$paused" = istrue ] || complain "  deployment $resume in ${item%%\|*} was paused for this, and another user has resumed it: it rolls out"
     done
 }
 
@@ -124,10 +124,10 @@ release_pins() {
     while [ -n "$PINNED" ]; do
         item=${PINNED%%
 *}
-        if patiently unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
-            let_go_of_waiting "${item%%|*}" "${item#*|}"
+        if patiently unpin "${item%%\|*}" "${item#*\|}" 2>/dev/null; then
+            let_go_of_waiting "${item%%\|*}" "${item#*\|}"
         else
-            complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"
+            complain "the pin of ${item#*\|} in ${item%%\|*} is still on: start this again and it comes off"
             PINNED=${PINNED#*
 }
         fi

@@ -41,9 +41,9 @@ check_room() {
     while IFS='|' read -r node planned; do
         [ -n "$node" ] || continue
         now=$(k get pods -A --field-selector="spec.nodeName=$node,status.phase!=Succeeded,status.phase!=Failed" \
-            -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {end}' 2>&1) ||
+            -o "jsonpath={range .items[*]}P|{.metadata.namespace}/{.metadata.name}{'\n'}{end}" 2>&1) ||
             refuse "the pods of $node cannot be read: $(one_line "$now")"
-        for pod in $now; do
+        for pod in $(printf '%s\n' "$now" | sed -n 's/^P|//p'); do
             case " $planned " in *" $pod "*) ;; *) stop "$pod is on $node now; nothing was changed" ;; esac
         done
     done <<END
@@ -54,17 +54,17 @@ END
 # One pod as it is: sets NOW_ON, GATES and UID_NOW, which is empty when there is none, and ENDING if it is on its way out.
 look_at() {
     found=$(k get pod "$2" -n "$1" --ignore-not-found \
-        -o "jsonpath={'\n'}P|{.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}|{.metadata.deletionTimestamp}|$GRACE_FIELDS" 2>&1) || {
+        -o "jsonpath={'\n'}P|{.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}|{.metadata.deletionTimestamp}|$GRACE_FIELDS{'\n'}" 2>&1) || {
         TROUBLE=$(one_line "$found")
         return 1
     }
     TROUBLE=''
     found=$(printf '%s\n' "$found" | sed -n 's/^P|//p')
-    UID_NOW=${found%%|*} found=${found#*|}
-    NOW_ON=${found%%|*} found=${found#*|}
-    GATES=${found%%|*} found=${found#*|}
+    UID_NOW=${found%%\|*} found=${found#*\|}
+    NOW_ON=${found%%\|*} found=${found#*\|}
+    GATES=${found%%\|*} found=${found#*\|}
     ENDING=''
-    case $found in '' | '|'*) ;; *) ENDING="$1|$2|$UID_NOW|$NOW_ON|${found#*|}" ;; esac
+    case $found in '' | '|'*) ;; *) ENDING="$1|$2|$UID_NOW|$NOW_ON|${found#*\|}" ;; esac
 }
 
 # As look_at, and again while it cannot be read: what was read of another pod says nothing.
@@ -247,7 +247,7 @@ take_over() {
     [ -z "$DRY_RUN" ] || PINNED=''
     while IFS='|' read -r namespace controller _; do
         [ -n "$controller" ] || continue
-        if rows O | grep -qF "$namespace|$controller|"; then # it stays on the list of what is put back at the end
+        if printf '%s\n' "$PLAN" | grep -qF "O|$namespace|$controller|"; then # it stays on the list of what is put back at the end
             [ -n "$DRY_RUN" ] || patiently take_mark "$controller" -n "$namespace" ||
                 stop "$controller in $namespace could not be marked"
         elif [ -z "$DRY_RUN" ]; then

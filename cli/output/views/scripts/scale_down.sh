@@ -55,7 +55,7 @@ read_workloads() {
     found=$(rows W)
     while IFS='|' read -r namespace workload before after; do
         line="{.spec.$(field_of "$workload")}|{.metadata.generation}|{.status.observedGeneration}|{.status.replicas}"
-        read=$(k get "$workload" -n "$namespace" -o "jsonpath={'\n'}W|$line" 2>&1) || {
+        read=$(k get "$workload" -n "$namespace" -o "jsonpath={'\n'}W|$line{'\n'}" 2>&1) || {
             TROUBLE="$workload in $namespace: $(one_line "$read")"
             return 1
         }

@@ -44,6 +44,23 @@ def test_a_pod_whose_daemon_set_is_gone_blocks_its_node_unless_forced() -> None:
     assert drained([*objects, workload("DaemonSet", "agent")], "a1").blocked == ()
 
 
+def test_a_pod_whose_template_names_the_node_comes_back() -> None:
+    """What went wrong: it was said to land elsewhere, and the script ended at a new pod on the node.
+
+    No scheduler is asked about such a pod, nor does a cordon keep it off.  Others are evicted.
+    """
+    fixed, other = scaled("ReplicaSet", "fixed", 1), scaled("ReplicaSet", "other", 1)
+    pods = [pod("fixed", on="a1", owner=fixed, app="fixed"), pod("other", on="a1", owner=other, app="other")]
+    fixed["spec"]["template"]["spec"]["nodeName"] = "a1"
+    plan = drained([*zones("ab"), fixed, other, *pods], "a1")
+    (row,) = plan.blocked
+    assert [(one.pod, one.reason) for one in row.pods] == [("default/fixed", "NodeName")]
+    assert "spec.nodeName a1" in row.message
+    assert [row.pod for step in plan.steps for row in step.evictions] == ["default/other"]
+    fixed["spec"]["template"]["spec"]["nodeName"] = "b1"
+    assert drained([*zones("ab"), fixed, other, *pods], "a1").blocked == ()
+
+
 def test_a_pod_with_scratch_data_blocks_its_node_unless_its_data_may_go() -> None:
     """What went wrong: such pods were evicted and their data with them, where kubectl drain refuses.
 
