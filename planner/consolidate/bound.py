@@ -6,7 +6,7 @@ anywhere, all others where they are; all hard constraints hold, as far as kinds 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.distribution import KindQuotas
-from planner.consolidate.layout import SearchTask
+from planner.consolidate.layout import Reserve, SearchTask, in_64_bits
 from planner.consolidate.regions import cells
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
@@ -153,7 +153,10 @@ class _Kinds:
         trial, movable, removable = task.trial, task.movable, task.removable
         self._trial = trial
         self.wanted = {template: len(movable.of(template)) for template in movable.templates}
-        self.groups = cells(trial, [*self.wanted], removable)
+        # Where too little is free from the beginning nothing goes, and the model would be of no use.
+        reserve = task.limits.reserve
+        reserve = None if reserve is None or reserve.lacks(task.before.removed) else reserve
+        self.groups = cells(trial, [*self.wanted], removable, reserve)
         self.pairs = len(self.wanted) * len(self.groups.first)
         self._room = {template: trial.plan(template).room(self.wanted) for template in self.wanted}
         free = trial.free()
@@ -164,6 +167,18 @@ class _Kinds:
         }
         self._touched = [(found, most) for found, most in hard if not found.members.isdisjoint(self.wanted)]
         self.uneven = frozenset(found.rule.identity for found, most in hard if most)
+        self._requirements = KeptRequirements(() if reserve is None else [*self._reserve(reserve)])
+
+    def _reserve(self, reserve: Reserve) -> Iterator[tuple[int, Mapping[int, int]]]:
+        """What may go in each case, and what a node of each kind brings at least."""
+        nodes = [found.nodes for found in self._keepable.values()]
+        members = self.groups.members()
+        brings = [reserve.brings[:, members[kind]].min(axis=1).tolist() for kind in self._keepable]
+        least: dict[tuple[int, ...], int] = {}
+        for spare, *row in zip(reserve.spare.tolist(), *brings, strict=True):
+            least[tuple(row)] = min(spare, least.get(tuple(row), spare))
+        for row, spare in least.items():
+            yield in_64_bits(spare, dict(zip(self._keepable, row, strict=True)), nodes)
 
     def model(self, running: Mapping[int, Ints]) -> KeepModel:
         """The relaxation in which pods that run may stay where they are."""
@@ -191,7 +206,7 @@ class _Kinds:
             uneven=uneven,
         )
         profiles = filters_by_profile(self._trial.frameworks, batch.templates)
-        return KeepModel(batch, profiles, keepable, self._touched, KeptRequirements())
+        return KeepModel(batch, profiles, keepable, self._touched, self._requirements)
 
     def near(self, running: Mapping[int, Ints], meter: Meter) -> KeptSolution | None:
         """Quotas of the kinds near the least cost, with few moves; nodes are full only where they have to be.

@@ -58,14 +58,14 @@ def candidates(
         most = Setting.of(question, named(question, _likely(question, counts)))
     if _holds_pods(alone, most):
         claimed, most = False, alone
-    bound = cost_bound(most.task(), meter)
+    task = most.task() if limits_of is None else most.task(limits_of(most))
+    bound = cost_bound(task, meter)
     if not claimed:
         known = most.removable.fixed_cost
         return MachineCandidates(
             most, CostBound(known, bound.order, complete=False, quotas=bound.quotas), claimed
         )
-    if limits_of is not None:
-        bound = with_reserve(bound, most.task(limits_of(most)))
+    bound = with_reserve(bound, task)
     pairs = len(most.movable.templates) * most.problem.nodes.size
     if pairs <= effort.KEPT_AT_ONCE or not bound.order:
         return MachineCandidates(most, bound, claimed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,18 @@ class Reserve:
             return self
         spare, brings = (self.spare, other.spare), (self.brings, other.brings)
         return Reserve(np.concatenate(spare), np.concatenate(brings))
+
+
+def in_64_bits(
+    spare: int, brings: Mapping[int, int], nodes: Iterable[int] = repeat(1)
+) -> tuple[int, Mapping[int, int]]:
+    """What may go and what each of so many `nodes` of a cell brings, as models count it.
+
+    Numbers that are too large for that are rounded so that more may go.
+    """
+    together = sum(abs(number) * many for number, many in zip(brings.values(), nodes, strict=False))
+    unit = 1 + (abs(spare) + together) // MOST_IN_SUM
+    return -(-spare // unit), {cell: number // unit for cell, number in brings.items()}
 
 
 def thousand_for(state: State) -> Ints:

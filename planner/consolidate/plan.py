@@ -225,8 +225,11 @@ class _Consolidation:
         """
         setting, limits = self._setting, carrying.limits(self._setting, max_moves)
         meter.look_for("a cheaper set of nodes")
-        found = ConsolidationSearch(setting.task(limits), meter, self._machines, self._bound).run()
-        self._bound = found.bound
+        # A search that has to spare more than any plan has quotas of its own; its bound is not that of all.
+        is_first = carrying.to_spare is None
+        known = self._bound if is_first else None
+        found = ConsolidationSearch(setting.task(limits), meter, self._machines, known).run()
+        self._bound = found.bound if is_first else self._bound
         # What the search worked with refers to itself, and holds gigabytes in a large cluster.
         gc.collect()
         self._wave_meter.look_for(_WAVES)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.consolidate.layout import MOST_IN_SUM, Layout, SearchTask, shares
+from planner.consolidate.layout import Layout, Reserve, SearchTask, in_64_bits, shares
 from planner.consolidate.removable import Removable
 from planner.consolidate.site_counts import SiteCounts
 from planner.cpsat.kept import Keepable, KeptRequirements, KeptSolution, Site
@@ -134,10 +134,7 @@ class NodeRegions:
         inside = np.flatnonzero(nodes & self._removable.mask).tolist()
         lost = reserve.brings[:, layout.removed & ~nodes].sum(axis=1)
         for row, spare in zip(reserve.brings, (reserve.spare - lost).tolist(), strict=True):
-            brings = {node: int(row[node]) for node in inside}
-            # Models count in 64 bits: numbers that are too large for that are rounded so that more may go.
-            unit = 1 + sum(map(abs, (spare, *brings.values()))) // MOST_IN_SUM
-            yield -(-spare // unit), {node: number // unit for node, number in brings.items()}
+            yield in_64_bits(spare, {node: int(row[node]) for node in inside})
 
     def _current(self, layout: Layout, nodes: Mask) -> KeptSolution:
         coming: dict[Site, int] = {}
@@ -150,16 +147,24 @@ class NodeRegions:
 
 
 def cells(
-    trial: TrialCluster, batch_templates: Sequence[int], removable: Removable, *, exactly: bool = False
+    trial: TrialCluster,
+    batch_templates: Sequence[int],
+    removable: Removable,
+    reserve: Reserve | None = None,
+    *,
+    exactly: bool = False,
 ) -> NodeGroups:
-    """Nodes together that are alike to every pod, and in price and free room where they may go.
+    """Nodes together that are alike to every pod, and in price, free room and reserve where they may go.
 
-    Labels that tell most nodes apart are passed over, as in a relaxation they may be; `exactly` only the
+    A reserve for more cases than there are nodes is passed over, as one for the loss of any single node.  Labels that tell most nodes apart are passed over, as in a relaxation they may be; `exactly` only the
     hostname, which a machine that may be added has to itself.
     """
     problem = trial.problem
     free = np.where(removable.mask, trial.free(), -1)
     traits = [removable.mask.astype(np.int64), np.where(removable.mask, removable.prices, -1), *free]
+    if reserve is not None and len(reserve.brings) <= problem.nodes.size:
+        rows = np.where(removable.mask, reserve.brings, 0)
+        traits += [np.unique(row, return_inverse=True)[1] for row in rows]
     hostname = problem.nodes.column(HOSTNAME).codes
     for template in batch_templates:
         plan = trial.plan(template)
