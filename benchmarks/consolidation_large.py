@@ -59,8 +59,8 @@ class Workload:
         return found
 
 
-def workloads(pods: int, number: int, draw: random.Random) -> list[Workload]:
-    """So many pods in so many workloads, few of them large."""
+def workloads(pods: int, number: int, draw: random.Random, most_apart: int = 300) -> list[Workload]:
+    """So many pods in so many workloads, few of them large; of up to so many replicas some have one a node."""
     shares = [draw.paretovariate(1.3) for _ in range(number)]
     found = []
     for place, share in enumerate(shares):
@@ -68,7 +68,7 @@ def workloads(pods: int, number: int, draw: random.Random) -> list[Workload]:
         kind = draw.random()
         cpu = draw.choice([100, 250, 250, 500, 500, 750, 1000, 1500])
         memory = cpu * draw.choice([1, 2, 4]) + 100
-        apart = 0.4 <= kind < 0.5 and replicas <= 300
+        apart = 0.4 <= kind < 0.5 and replicas <= most_apart
         found.append(Workload(f"app{place:03}", replicas, cpu, memory, kind < 0.4, apart))
     return found
 
@@ -81,7 +81,7 @@ def objects(nodes: int, pods: int, number: int, seed: int) -> Iterator[dict[str,
         kind = draw.choice([*ROOM])
         free.append([*ROOM[kind]])
         yield _node(f"n{place:05}", ZONES[place % len(ZONES)], kind)
-    for workload in workloads(pods, number, draw):
+    for workload in workloads(pods, number, draw, min(300, nodes // 2)):
         yield _replica_set(workload)
         on = set[int]()
         for replica in range(workload.replicas):

@@ -156,15 +156,17 @@ def cells(
 ) -> NodeGroups:
     """Nodes together that are alike to every pod, and in price, free room and reserve where they may go.
 
-    A reserve for more cases than there are nodes is passed over, as one for the loss of any single node.  Labels that tell most nodes apart are passed over, as in a relaxation they may be; `exactly` only the
-    hostname, which a machine that may be added has to itself.
+    What tells most nodes apart is passed over, as in a relaxation it may be; `exactly` only the hostname, which
+    a machine that may be added has to itself.  So is a reserve for more cases than there are nodes, as one for
+    the loss of any single node.
     """
     problem = trial.problem
     free = np.where(removable.mask, trial.free(), -1)
     traits = [removable.mask.astype(np.int64), np.where(removable.mask, removable.prices, -1), *free]
     if reserve is not None and len(reserve.brings) <= problem.nodes.size:
         rows = np.where(removable.mask, reserve.brings, 0)
-        traits += [np.unique(row, return_inverse=True)[1] for row in rows]
+        told = [np.unique(row, return_inverse=True)[1] for row in rows]
+        traits += [found for found in told if int(found.max()) * 2 < problem.nodes.size]
     hostname = problem.nodes.column(HOSTNAME).codes
     for template in batch_templates:
         plan = trial.plan(template)

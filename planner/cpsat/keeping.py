@@ -99,11 +99,15 @@ class KeepModel:
                 self._add(asked, [size // unit for _, size in asked], free // unit, kept)
                 if not self._counts.cells.single:
                     self._strengthen(asked, free, kept)
-        for template, variable in sites:
-            self._cp.add(variable <= self._most(template, cell) * kept)
+        for template in dict.fromkeys(template for template, _ in sites):
+            both = [variable for other, variable in sites if other == template]
+            self._cp.add(cp_model.LinearExpr.sum(both) <= self._most(template, cell) * kept)
 
     def _most(self, template: int, cell: int) -> int:
-        """The most pods of a template that one node of a cell has room for, or runs now."""
+        """The most pods of a template that one node of a cell has room for, or runs now.
+
+        Those that come and those that stay together: what comes finds room beside what is there.
+        """
         batch, inside = self._counts.batch, self._counts.cells.of == cell
         running = batch.running.get(template)
         now = 0 if running is None else int(running[inside].max())

@@ -44,7 +44,7 @@ _WAITS = storage_class("cloud", _DRIVER)
 def test_replicas_with_claims_are_counted_as_simulated(number: int | None) -> None:
     """In one state and in bulk it is what simulations find, in which each claim has its own name."""
     ways = Counter[str]()
-    for seed in [number] if number is not None else seeds.seeds(30):
+    for seed in [number] if number is not None else seeds.seeds(12):
         objects = with_claims(seed)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(WALK, "is_plain", lambda *_: False)
@@ -61,7 +61,7 @@ def test_replicas_with_claims_are_counted_as_simulated(number: int | None) -> No
 @nothing_drawn()
 def test_more_replicas_with_claims_are_those_that_scale_has_placed(number: int | None) -> None:
     """Scaled by `more` all are placed; by one more exactly one is not, for the reason that simulate has."""
-    for seed in [number] if number is not None else seeds.seeds(15):
+    for seed in [number] if number is not None else seeds.seeds(8):
         found = Cluster.from_objects(with_claims(seed))
         known = {claim.key for claim in found.persistent_volume_claims}
         # A pod that mounts a claim of a replica to come depends on how many come.
