@@ -60,7 +60,7 @@ class Workload:
 
 
 def workloads(pods: int, number: int, draw: random.Random, most_apart: int = 300) -> list[Workload]:
-    """So many pods in so many workloads, few of them large; of up to so many replicas some have one a node."""
+    """So many pods in so many workloads, few of them large; up to so many replicas may have one a node."""
     shares = [draw.paretovariate(1.3) for _ in range(number)]
     found = []
     for place, share in enumerate(shares):

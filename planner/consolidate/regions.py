@@ -156,9 +156,9 @@ def cells(
 ) -> NodeGroups:
     """Nodes together that are alike to every pod, and in price, free room and reserve where they may go.
 
-    What tells most nodes apart is passed over, as in a relaxation it may be; `exactly` only the hostname, which
-    a machine that may be added has to itself.  So is a reserve for more cases than there are nodes, as one for
-    the loss of any single node.
+    What tells most nodes apart is passed over, as in a relaxation it may be; `exactly` only the hostname,
+    which a machine that may be added has to itself.  So is a reserve for more cases than there are nodes, as
+    one for the loss of any single node.
     """
     problem = trial.problem
     free = np.where(removable.mask, trial.free(), -1)

@@ -213,9 +213,9 @@ def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(8))
 def test_quotas_keep_free_what_has_to_stay_free(seed: int | None) -> None:
-    """Where room is to stay free layouts by quotas are near the bound, and nodes taken away one by one are not.
+    """Where room is to stay free layouts by quotas are near the bound.
 
-    These kept 30 of 40 nodes, where 20 are enough: the emptiest nodes are the largest ones, which bring most.
+    Nodes taken away one by one kept 30 of 40 nodes, where 20 are enough: the emptiest ones are the largest.
     """
     from consolidation_large import objects
 
