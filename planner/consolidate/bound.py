@@ -175,8 +175,8 @@ class _Kinds:
         members = self.groups.members()
         brings = [reserve.brings[:, members[kind]].min(axis=1).tolist() for kind in self._keepable]
         least: dict[tuple[int, ...], int] = {}
-        for spare, *row in zip(reserve.spare.tolist(), *brings, strict=True):
-            least[tuple(row)] = min(spare, least.get(tuple(row), spare))
+        for spare, row in zip(reserve.spare.tolist(), zip(*brings, strict=True), strict=False):
+            least[row] = min(spare, least.get(row, spare))
         for row, spare in least.items():
             yield in_64_bits(spare, dict(zip(self._keepable, row, strict=True)), nodes)
 
