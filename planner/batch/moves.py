@@ -76,8 +76,8 @@ class EvictionSearch:
             if self._done() or not self._goes_on(number):
                 break
             self._meter.spend(self._effort.evictions.price_of_round)
-            self._rule_out()
             self._pack(number)
+            self._rule_out()
             self._solve_exactly(work_of_round(number, self._effort.evictions))
             if not number and not self._done():
                 self._take_unmoved(self._meter.part(self._effort.evictions.unmoved_work))
