@@ -291,4 +291,6 @@ def _not_queued(problem: Problem, old: Collection[str]) -> tuple[str, tuple[str,
     new = next((pod for pod in problem.pods if pod.key not in old), None)
     if new is None:
         return _NO_REASON
+    if new.node_name:
+        return f"its template has spec.nodeName {new.node_name}: no scheduler is asked", ("NodeName",)
     return no_profile(new.spec.scheduler_name), ("SchedulerName",)

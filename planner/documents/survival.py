@@ -27,8 +27,9 @@ class WorkloadLoss(WorkloadPart):
     ok: bool
     """Whether it survives."""
     reason: str = ""
-    """Of a Job that fails by the loss, as the job controller says it; else that no replica elsewhere is
-    ready, where there are some."""
+    """Of a Job that fails by the loss, as the job controller says it; else that its template names a node
+    that is lost, so that its pods are not replaced, or that no replica elsewhere is ready, where there are
+    some."""
 
 
 class LostPending(WorkloadPart):

@@ -123,10 +123,9 @@ class Controllers:
         is_of_daemon_set = owner is not None and owner.kind == "DaemonSet"
         return is_of_daemon_set and self._why_none(found) == GONE and not self._workloads.has_other(found)
 
-    def comes_back(self, pod: int) -> bool:
-        """Whether what comes in a pod's place is on its node from the start, cordoned or not."""
-        found = self._problem.pods[pod]
-        return bool(found.node_name) and self._admission.bound_to(found) == found.node_name
+    def next_bound_to(self, pod: int) -> str:
+        """The node that what comes in a pod's place is on from the start, cordoned or not; empty: none."""
+        return self._admission.bound_to(self._problem.pods[pod]) if self.is_wanted(pod) else ""
 
     def is_wanted(self, pod: int) -> bool:
         """Whether its controller makes pods, and if that is a StatefulSet, one of its ordinal."""

@@ -29,6 +29,7 @@ from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
 _NONE_READY = "no replica elsewhere is ready"
+_BOUND = "its template has spec.nodeName {}, and that node is lost"
 
 
 def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Survival:
@@ -236,9 +237,13 @@ def _workloads(
     `pods` are those that are left, those that are preempted, and those that have another node.
     """
     replicas, ready = there.replicas, there.ready
-    lost, ready_lost = there.lost_with(before.nodes_of(domain))
+    nodes = before.nodes_of(domain)
+    lost, ready_lost = there.lost_with(nodes)
     reasons = dict(_of_failing_jobs(before, domain))
     later = Owners(after.problem.cluster)
+    for pod in after.problem.cluster.pods:
+        if pod.node_name in nodes and is_replica(pod):
+            reasons.setdefault((pod.namespace, later.of(pod)), _BOUND.format(pod.node_name))
     left, preempted, replaced = (
         Counter(_workload(after.problem, later, pod) for pod in some) for some in pods
     )

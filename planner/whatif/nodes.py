@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count, islice
+from itertools import chain, count, islice
 
 from models import Cluster
 from models.controllers.daemons import node_meant
@@ -15,6 +15,7 @@ from models.objects.affinity import CORDON, Taint
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.storage import CSINode
+from models.words import counted, listed
 from planner.eviction.movable import is_tied
 from planner.problem.nodes import HOSTNAME
 from planner.problem.selection import PLACE_LABELS
@@ -69,8 +70,17 @@ def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
         if pod.node_name in names or (pod.is_waiting and is_tied(pod) and node_meant(pod) in names)
     ]
     returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
-    left = without_nodes(cluster, names)
-    return noted(without_pods(left, gone, returning=returning), bare_pods(f"remove {nodes}", returning))
+    left = without_pods(without_nodes(cluster, names), gone, returning=returning)
+    told = bare_pods(f"remove {nodes}", returning), _bound_to_no_node(f"remove {nodes}", left, names)
+    return noted(left, chain.from_iterable(told))
+
+
+def _bound_to_no_node(what: str, cluster: Cluster, gone: Collection[str]) -> Iterator[str]:
+    """A note about the pods that are made again for a node that is gone."""
+    bound = [pod.key for pod in cluster.pods if pod.node_name in gone]
+    if bound:
+        pods = f"{counted(len(bound), 'pod')} of a template with spec.nodeName"
+        yield f"{what}: {pods}, never started: {listed(bound)}"
 
 
 def without_nodes(cluster: Cluster, names: Collection[str]) -> Cluster:

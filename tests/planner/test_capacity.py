@@ -305,6 +305,15 @@ def test_pods_of_another_scheduler_have_a_reason() -> None:
     assert row.message == "it asks for scheduler other, which has no profile here"
 
 
+def test_pods_whose_template_names_their_node_have_a_reason() -> None:
+    """What went wrong: they were said to ask for a scheduler that has no profile."""
+    found = scaled("Deployment", "web", 1, cpu="1")
+    found["spec"]["template"]["spec"]["nodeName"] = "a1"
+    (row,) = capacity(cluster(node("a1"), found)).workloads
+    assert (row.more, row.limited_by) == (0, ("NodeName",))
+    assert row.message == "its template has spec.nodeName a1: no scheduler is asked"
+
+
 def test_a_constraint_without_domains_leaves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """What went wrong: counted in bulk, a label that no node has was an internal error."""
     monkeypatch.setattr(ROOM, "NODES_ONE_BY_ONE", 1)

@@ -14,6 +14,7 @@ from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
 from planner.proof.effort import STANDARD
 from planner.simulation.processes import AT_A_TIME, Processes
 from planner.simulation.survive import survive
+from planner.whatif import remove_nodes
 from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
 from tests.planner.eviction.jobs import FAILS, IGNORES, on_exit, policy
 
@@ -110,6 +111,18 @@ def test_what_is_not_made_again_is_not_replaced() -> None:
     objects[0]["spec"]["replicas"] = 1
     lost = row(without(survive(cluster(*ZONES, *objects), ZONE), "a"))
     assert (lost.replicas, lost.lost, lost.replaced, lost.pending, lost.ok) == (2, 1, 0, 0, True)
+
+
+def test_pods_whose_template_names_a_lost_node_are_not_replaced() -> None:
+    """What went wrong: a workload survived of which two pods came to no node, and were not pending either."""
+    owner, *pods = replicas("web", "aab")
+    owner["spec"]["template"]["spec"]["nodeName"] = "a"
+    found = cluster(*ZONES, owner, *pods)
+    lost = row(without(survive(found, ZONE), "a"))
+    assert (lost.lost, lost.replaced, lost.ok) == (2, 0, False)
+    assert lost.reason == "its template has spec.nodeName a, and that node is lost"
+    (note,) = remove_nodes(found, "a").notes
+    assert note.startswith("remove a: 2 pods of a template with spec.nodeName, never started: default/web-")
 
 
 def test_pods_of_a_stateful_set_are_replaced_under_their_names() -> None:

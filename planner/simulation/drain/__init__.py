@@ -161,7 +161,7 @@ class DrainRun:
         self._numbers = [self._problem.nodes.index[name] for name in nodes]
         self._controllers = Controllers(self._problem, jobs=True)
         going = pods_to_go(self._problem, self._numbers, self._controllers.is_orphan)
-        bound = [one for pods in going.values() for one in held.bound(self._problem, self._controllers, pods)]
+        bound = [one for pods in going.values() for one in held.bound(self._controllers, pods, nodes)]
         staying = {one[0] for one in bound}
         self._going = {node: [pod for pod in pods if pod not in staying] for node, pods in going.items()}
         self._moving = [pod for node in self._numbers for pod in self._going[node]]
@@ -170,9 +170,7 @@ class DrainRun:
         self._larger = self._problem.with_replacements(others) if others else self._problem
         self._doubled = self._larger.with_leaving(self._moving)
         endless = {one[0]: one for one in held.without_end(self._problem, self._moving)}
-        refused = [
-            one for pods in self._going.values() for one in held.refused(self._problem, pods, overrides)
-        ]
+        refused = [one for pods in going.values() for one in held.refused(self._problem, pods, overrides)]
         stuck = held.stuck(self._problem, self._numbers)
         unasked = self._by_node(refused).keys()
         asked = [pod for node in self._numbers if node not in unasked for pod in self._going[node]]

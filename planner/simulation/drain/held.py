@@ -59,7 +59,7 @@ class Overrides:
 _LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
 _NO_CONTROLLER = "cannot delete Pods that declare no controller (use --force to override)"
 
-_BOUND = "the template that it is made from has spec.nodeName {}: the next pod is on that node, too"
+_BOUND = "its template has spec.nodeName {}: the next pod is on that node at once, cordoned or not"
 
 #: Of a pod whose DaemonSet is gone.
 _NOT_FOUND = 'cannot delete daemonsets.apps "{}" not found'
@@ -90,10 +90,11 @@ def without_controller(problem: Problem, pods: Iterable[int]) -> list[int]:
     return [pod for pod in pods if problem.pods[pod].metadata.controller is None]
 
 
-def bound(problem: Problem, controllers: Controllers, pods: Iterable[int]) -> Iterator[Held]:
-    """The pods among these that come back to their node at once: kubectl drain evicts them all the same."""
-    for pod in filter(controllers.comes_back, pods):
-        yield pod, "NodeName", _BOUND.format(problem.pods[pod].node_name)
+def bound(controllers: Controllers, pods: Iterable[int], drained: Collection[str]) -> Iterator[Held]:
+    """The pods among these that come to a drained node at once: kubectl drain evicts them all the same."""
+    for pod in pods:
+        if (node := controllers.next_bound_to(pod)) in drained:
+            yield pod, "NodeName", _BOUND.format(node)
 
 
 def _of_daemon_sets(problem: Problem, pods: Iterable[int]) -> list[int]:

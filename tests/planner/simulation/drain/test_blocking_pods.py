@@ -57,8 +57,20 @@ def test_a_pod_whose_template_names_the_node_comes_back() -> None:
     assert [(one.pod, one.reason) for one in row.pods] == [("default/fixed", "NodeName")]
     assert "spec.nodeName a1" in row.message
     assert [row.pod for step in plan.steps for row in step.evictions] == ["default/other"]
+    pods[0]["spec"]["volumes"] = SCRATCH
+    plan = drained([*zones("ab"), fixed, other, *pods], "a1")
+    assert [one.reason for row in plan.blocked for one in row.pods] == ["LocalStorage"]
+    assert plan.steps == (), "kubectl drain evicts nothing there"
+
+
+@pytest.mark.parametrize(("nodes", "stay"), [(["a1"], []), (["a1", "b1"], ["default/fixed"])])
+def test_a_pod_whose_template_names_another_drained_node_stays(nodes: list[str], stay: list[str]) -> None:
+    """What went wrong: it came to b1 at once, which was said to be empty."""
+    fixed = scaled("ReplicaSet", "fixed", 1)
+    there = pod("fixed", on="a1", owner=fixed, app="fixed")
     fixed["spec"]["template"]["spec"]["nodeName"] = "b1"
-    assert drained([*zones("ab"), fixed, other, *pods], "a1").blocked == ()
+    plan = drained([*zones("abc"), fixed, there], *nodes)
+    assert [one.pod for row in plan.blocked for one in row.pods] == stay
 
 
 def test_a_pod_with_scratch_data_blocks_its_node_unless_its_data_may_go() -> None:
