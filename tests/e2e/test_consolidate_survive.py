@@ -13,10 +13,10 @@ from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, spread, workload
 
 #: Which app has a pod on which nodes.
 _PLACES: Mapping[str, Sequence[str]] = {
-    "api": ("n2", "n4", "n5"),
+    "api": ("n0", "n1", "n5"),
     "jobs": ("n2", "n9"),
-    "queue": ("n0", "n2", "n6", "n9"),
-    "web": ("n0", "n1", "n2", "n3", "n7", "n8"),
+    "queue": ("n0", "n3", "n5", "n6"),
+    "web": ("n0", "n1", "n2", "n4", "n6", "n7", "n8"),
 }
 
 
@@ -40,9 +40,9 @@ def _placed(live: ControlPlane) -> int:
     cpu = {2: "8"}
     live.create(*(node(f"n{n}", zone="abc"[n % 3], cpu=cpu.get(n, "4")) for n in range(10)))
     apps = (
-        _replicas("api", "1100m", spread("api", HOSTNAME)),
-        _replicas("jobs", "600m", spread("jobs")),
-        _replicas("queue", "1500m", spread("queue", HOSTNAME)),
+        _replicas("api", "900m", spread("api", HOSTNAME)),
+        _replicas("jobs", "800m", spread("jobs")),
+        _replicas("queue", "1700m", spread("queue", HOSTNAME)),
         _replicas("web", "700m"),
     )
     live.create(*(pod for app in apps for pod in _pods(app)))
