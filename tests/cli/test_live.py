@@ -24,8 +24,10 @@ DISCOVERY = {"api", "apis", "v1", "v2", "version"}
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kubeconfig and no cache of the user of this machine."""
+    """No kubeconfig and no cache of the user of this machine; a kubectl that looks for no garbage."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GOGC", "off")
+    monkeypatch.setenv("GOMAXPROCS", "1")
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
     monkeypatch.setattr(live, "_FIRST_ANSWER_SECONDS", 30)
 
