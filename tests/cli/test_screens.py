@@ -97,7 +97,7 @@ def test_the_screen(
     assert ended.out == file.read_text()
 
 
-@pytest.mark.parametrize("name", seeds.at_first(10, COMMANDS))
+@pytest.mark.parametrize("name", seeds.at_first(5, COMMANDS))
 def test_a_pipe_is_a_hundred_wide(
     name: str, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
