@@ -29,8 +29,8 @@ test: $(READY)  ## All tests but the long ones, on all cores, two minutes; TESTS
 slow: $(READY)  ## The tests that `make test` leaves out because each takes long, on all cores, two minutes
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long
 
-long: $(READY)  ## All tests, the random ones with EFFORT=20 times as many draws; the better part of an hour
-	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
+long: $(READY)  ## All tests, the random ones with EFFORT=30 times as many draws; the better part of an hour
+	EFFORT=$(or $(EFFORT),30) $(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
 # Twice as many at a time as there are processors: most of the time they wait for a cluster.
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there

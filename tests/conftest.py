@@ -12,7 +12,9 @@ from tests.seeds import EFFORT
 
 # How long a random case takes says nothing on a machine with other work.  Where CI is set, hypothesis would
 # draw the same examples on every run.
-settings.register_profile("planner", deadline=None, derandomize=False, print_blob=True)
+settings.register_profile(
+    "planner", max_examples=50 * EFFORT, deadline=None, derandomize=False, print_blob=True
+)
 settings.load_profile("planner")
 
 # A shell starts jobs in the background with interrupts ignored, and the planner goes on ignoring them.
@@ -22,7 +24,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # Clusters, plans and some thousand tests stay until the end, and reading a cluster thaws whatever was frozen:
 # as often as usual, looking through all of it takes a seventh of the time.  In a quick run it is never done,
 # each time would take two seconds: half of the tests leave 1.4 GiB at most.
-gc.set_threshold(10_000, 20, 20 if EFFORT > 1 else 100_000)
+gc.set_threshold(50_000, 20, 20 if EFFORT > 1 else 100_000)
 if EFFORT == 1:
     collector._BLOCKS = 1 << 40
 

@@ -1,6 +1,6 @@
 """Seeds of random tests, fresh on every run, and how much such tests try.
 
-`SEED=number` repeats a run; `EFFORT=20`, as in `make long`, tries twenty times as much.
+`SEED=number` repeats a run; `EFFORT=30`, as in `make long`, tries thirty times as much.
 """
 
 import os

@@ -36,7 +36,7 @@ from tests.seeds import tries
 
 #: Fresh examples on every run.
 relaxed = settings(
-    max_examples=tries(13),
+    max_examples=tries(10),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

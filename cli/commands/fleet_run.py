@@ -203,11 +203,14 @@ class _Asking:
         return replace(cluster, files=tuple(files))
 
     def _content(self, cluster: ClusterSource) -> str:
-        """What the answers depend on beside the question; empty where it cannot be read.
+        """What the answers depend on beside the question; empty where that is not known.
 
-        Where nothing is kept it only tells a worker that has been here before whether files have changed.
+        A pipe is read once, and what kustomize builds is in other folders, too.  Where nothing is kept it
+        only tells a worker that has been here before whether files have changed.
         """
         files = self._files(cluster)
+        if any(file.is_fifo() or is_kustomized(file) for file in files):
+            return ""
         try:
             if self.kept is None:
                 found = ((name, file.stat()) for name, file in every_file(files))
@@ -230,7 +233,8 @@ class _Asking:
         if not any(one.needs_cluster for one in asked):
             return dict.fromkeys((cluster.name for cluster in clusters), scenarios(asked))
         specs = tuple(self.run.vary)
-        tasks = [self._first(c.name, ValuesIn(c, specs, contents[c.name], self._of_nodes)) for c in clusters]
+        held = {name: self._held_as(content) for name, content in contents.items()}
+        tasks = [self._first(c.name, ValuesIn(c, specs, held[c.name], self._of_nodes)) for c in clusters]
         found = {}
         for row in self._answers(tasks):
             if row.reply.document is None:
@@ -241,6 +245,10 @@ class _Asking:
                 [replace(one, values=tuple(values), lost=lost) for one, (values, lost) in own]
             )
         return found
+
+    def _held_as(self, content: str) -> str:
+        """By what name workers hold a cluster: where its content is not known, for this run alone."""
+        return content or str(self.folder)
 
     @property
     def _of_nodes(self) -> Changes:
@@ -257,10 +265,8 @@ class _Asking:
         named = "--snapshot" if command == "rollout" else "-f"
         where = [word for name in cluster.files for word in (named, self._path(name))]
         words = (command, *where, *recursive, *flags, *scenario.flags, "-o", "json")
-        # A pipe is read once, and what kustomize builds is in other folders, too.
-        is_elsewhere = any(file.is_fifo() or is_kustomized(file) for file in self._files(cluster))
-        key = key_of(content, question) if content and not is_elsewhere else ""
-        ask = CommandLine(self.run.run_command, words, content)
+        key = key_of(content, question) if content else ""
+        ask = CommandLine(self.run.run_command, words, self._held_as(content))
         return Task(cluster.name, scenario.name, ask, key, self.run.own.timeout)
 
     def _path(self, name: str) -> str:

@@ -1,13 +1,17 @@
 """The command line in this process: arguments in, exit code and both streams out."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from cli.main import run
+from planner.fleet.tasks import Task
+from planner.fleet.worker import work
+from planner.fleet.workers import Answering, ProcessWorkers
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 
@@ -52,6 +56,19 @@ def planner(capsys: pytest.CaptureFixture[str]) -> Planner:
         return Ended(code, captured.out, captured.err)
 
     return runs
+
+
+@pytest.fixture
+def _workers_are_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process for every worker would import and build anew what this one has: seconds for each test."""
+    with ThreadPoolExecutor(1) as thread:
+
+        class Threads(ProcessWorkers):
+            def submit(self, tasks: Sequence[Task]) -> Answering:
+                return thread.submit(work, tuple(tasks))
+
+        monkeypatch.setattr("cli.commands.fleet_run.ProcessWorkers", Threads)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""A clock for parts of scripts: time passes only while they sleep."""
+"""A clock for parts of scripts: time passes while they sleep, five times as fast with `export PACE=5`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from pathlib import Path
 
 _SLEEP = """#!/bin/sh
 case $1 in *.*) exit 1 ;; esac # as not every sleep takes fractions
-echo "$(($(cat "$FOLDER/now") + $1))" >"$FOLDER/now"
+read now <"$FOLDER/now"
+echo "$((now + $1 * ${PACE:-1}))" >"$FOLDER/now"
 """
 _DATE = """#!/bin/sh
-case $* in +%s) cat "$FOLDER/now" ;; *) echo 2026-01-02T03:04:05Z ;; esac
+read now <"$FOLDER/now"
+case $* in +%s) echo "$now" ;; *) echo 2026-01-02T03:04:05Z ;; esac
 """
 
 

@@ -157,6 +157,7 @@ def test_an_empty_namespace(planner: Planner, good: str) -> None:
     assert _lines(planner, "check", "-f", good, "-n", "") == ["error: -n: the name of a namespace is missing"]
 
 
+@pytest.mark.usefixtures("_workers_are_threads")
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [

@@ -233,7 +233,7 @@ def test_that_nothing_helps_is_said_where_all_was_tried_out(exhausted: bool) -> 
 def test_every_pod_that_stays_is_in_one_cause() -> None:
     """However they are drawn: none is lost, and none is told twice."""
     draw = random.Random(seeds.fresh())
-    for _ in range(seeds.tries(10)):
+    for _ in range(seeds.tries(6)):
         _compare_causes(draw)
 
 

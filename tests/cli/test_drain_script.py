@@ -127,7 +127,7 @@ def test_the_node_of_a_replacement_is_lost(
     that has failed on a lost node: its controller has made another one.
     """
     (tmp_path / "taints").write_text(f"{taints}\n")
-    two = "PLAN=$(plan | sed 's/web|1|/web|2|/'); TIMEOUT=12"
+    two = "PLAN=$(plan | sed 's/web|1|/web|2|/'); TIMEOUT=12; export PACE=5"
     lines = f"{two}\necho 'P|shop|{pods}' >$FOLDER/counted; drain_wave 1"
     code, words, _ = run_part(tmp_path, lines, controllers=f"C|shop|ReplicaSet/web|{wanted}|0|")
     assert code == 1
@@ -139,7 +139,7 @@ def test_a_pod_of_a_stateful_set_that_never_ends_on_a_lost_node(tmp_path: Path) 
     """None is made in its place, so it is as lost as one that is not told to go."""
     (tmp_path / "taints").write_text(f"b1|{_AWAY}\n")
     ends = (
-        "PLAN=$(plan | sed s/ReplicaSet/StatefulSet/); TIMEOUT=12\n"
+        "PLAN=$(plan | sed s/ReplicaSet/StatefulSet/); TIMEOUT=12; export PACE=5\n"
         "echo 'P|shop|StatefulSet/web|now|False|web-1|b1' >$FOLDER/counted; drain_wave 1"
     )
     code, words, _ = run_part(tmp_path, ends, controllers="C|shop|StatefulSet/web|1|0|")

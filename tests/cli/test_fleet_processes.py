@@ -1,4 +1,4 @@
-"""`planner sweep` and `planner fleet` as processes: a full disk, Ctrl-C, a kill."""
+"""`planner sweep` and `planner fleet` with processes: the same answers, a full disk, Ctrl-C, a kill."""
 
 from __future__ import annotations
 
@@ -13,11 +13,27 @@ from pathlib import Path
 import pytest
 
 from planner.documents.fleet import Sweep
-from tests.cli.conftest import INTERRUPTIBLE
+from tests.cli.conftest import INTERRUPTIBLE, Planner
 from tests.cli.manifests import deployment, write
 from tests.running import group_runs
 
 SECONDS = 60
+
+
+def test_the_bytes_are_the_same_with_any_number_of_workers(planner: Planner, zones: str) -> None:
+    """One, or more than there are cores."""
+    asked = (
+        "sweep",
+        "simulate",
+        "-f",
+        zones,
+        "--vary",
+        "lose=topology.kubernetes.io/zone",
+        "--vary",
+        "scale=deploy/web.shop=1..6",
+    )
+    outs = {planner(*asked, "--jobs", jobs, "-o", "jsonl").out for jobs in ("1", "3")}
+    assert len(outs) == 1
 
 
 @pytest.mark.long

@@ -14,6 +14,8 @@ from planner.documents.fleet import FleetRow, FleetTotals, Sweep
 from tests.builders import ZONE
 from tests.cli.conftest import Planner
 
+pytestmark = pytest.mark.usefixtures("_workers_are_threads")
+
 
 def first_table(scenarios: Sequence[str], failing: Collection[str] = ()) -> Table:
     """The table of answers to these scenarios, some of them with findings."""

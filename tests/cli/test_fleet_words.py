@@ -14,6 +14,8 @@ from planner.fleet.worker import work
 from tests import seeds
 from tests.cli.conftest import Planner
 
+pytestmark = pytest.mark.usefixtures("_workers_are_threads")
+
 
 @pytest.mark.parametrize(
     ("typed", "asked"),

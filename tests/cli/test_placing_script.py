@@ -119,7 +119,7 @@ def test_a_pin_comes_off_although_a_change_fails(tmp_path: Path) -> None:
 )
 def test_what_is_waited_for_is_said(tmp_path: Path, ends: str, told: str) -> None:
     """Nothing was said for ten minutes."""
-    code, words, _ = run_part(tmp_path, f"TIMEOUT=50; {ends}", "nothing")
+    code, words, _ = run_part(tmp_path, f"TIMEOUT=50; export PACE=5; {ends}", "nothing")
     assert code == 1
     lines = [line for line in words.splitlines() if line.startswith("waiting for ")]
     assert lines == [f"waiting for {seconds} s, at most 50 s: {told}" for seconds in (10, 40)]

@@ -22,7 +22,7 @@ SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 def test_real_snapshots_load(file: Path) -> None:
     """Clusters that the real scheduler was asked about load with all nodes and pods; in a long run all."""
     with gzip.open(file, "rt") as lines:
-        for line in seeds.some([*lines], 8):
+        for line in seeds.some([*lines], 16):
             items = json.loads(line)["cluster"]["items"]
             cluster = Cluster.from_objects(items)
             assert [item.name for item in cluster.pods] == [

@@ -75,7 +75,7 @@ def test_so_many_copies_fit_and_of_one_more_a_pod_does_not(seed: int | None) -> 
     draw = random.Random(seeds.fresh() if seed is None else seed)
     told = set[int]()
     # Seven or eight numbers as a rule.
-    for _ in seeds.until(12, told, 3):
+    for _ in seeds.until(8, told, 3):
         objects, parts = drawn(draw)
         found = capacity(Cluster.from_objects(objects), sets=Cluster.from_objects(parts, partial=True)).sets
         assert found is not None

@@ -29,7 +29,7 @@ def worth(column: ComparedColumn) -> tuple[int, ...]:
 @pytest.mark.parametrize("number", seeds.given_and_fresh(3, 8))
 def test_no_run_of_kube_scheduler_is_better_than_the_optimum(number: int | None) -> None:
     """Whatever is drawn, and however soon the search is cut: by pods, nor by soft spread."""
-    for seed in [number] if number is not None else seeds.seeds(8):
+    for seed in [number] if number is not None else seeds.seeds(5):
         found = Cluster.from_objects(tiny(seed))
         for limit in (30.0, 0.0):
             columns = compare(found, afresh=True, replays=8, time_limit=limit).columns
@@ -42,7 +42,7 @@ def test_no_run_of_kube_scheduler_is_better_than_the_optimum(number: int | None)
 @pytest.mark.parametrize("number", seeds.given_and_fresh(5))
 def test_kube_schedulers_column_is_simulate_of_the_same_queue(number: int | None) -> None:
     """The same pods on the same nodes as `simulate` has them, without preemption, by name and by seed."""
-    for seed in [number] if number is not None else seeds.seeds(8):
+    for seed in [number] if number is not None else seeds.seeds(5):
         found = Cluster.from_objects(tiny(seed))
         queue = afresh(Problem(found))
         for column in compare(found, afresh=True, replays=3).columns:

@@ -79,11 +79,11 @@ def recorded(version: str) -> dict[str, list[Case]]:
 FILES = {"scenarios": 37, "schedule": 420, "volumes": 80, "preemption": 100, "preemption-tail": 3}
 
 
-@pytest.mark.parametrize(("version", "step"), [("1.34", 24), ("1.35", 24), ("1.36", 12)])
+@pytest.mark.parametrize(("version", "step"), [("1.34", 30), ("1.35", 30), ("1.36", 15)])
 def test_every_decision_is_kube_schedulers(version: str, step: int) -> None:
     """Node, message, first rejecting plugin and reasons per node, scores, totals, nomination, victims.
 
-    A twelfth of the clusters for the newest release, half as many for the others, others on every run.
+    A fifteenth of the clusters for the newest release, half as many for the others, others on every run.
     """
     expected = recorded(version)
     step = seeds.every(step)

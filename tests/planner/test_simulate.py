@@ -77,7 +77,7 @@ def needing_others(rng: random.Random) -> list[Object]:
 
 def test_what_is_told_of_further_tries_is_so() -> None:
     """A note is there where the queue places more once what it has placed is bound, and nowhere else."""
-    for seed in seeds(40):
+    for seed in seeds(25):
         found = Cluster.from_objects(needing_others(random.Random(seed)))
         first = simulate(found, preemption=False)
         on = {decision.pod: decision.node for decision in first.decisions if decision.node is not None}

@@ -40,9 +40,11 @@ NOWHERE = -1
 
 
 def recorded(name: str) -> list[Any]:
-    """The batches of one file, each with its name as the test's."""
+    """The batches of one file, each with its name as the test's; one takes as long as all others together."""
+    long = {"batch-300134": [pytest.mark.long]}
     with gzip.open(DATA / f"{name}.jsonl.gz", "rt") as lines:
-        return [pytest.param(case, id=case["name"]) for case in map(json.loads, lines)]
+        cases = map(json.loads, lines)
+        return [pytest.param(case, id=case["name"], marks=long.get(case["name"], ())) for case in cases]
 
 
 def framework_of(problem: Problem, state: State) -> Framework:

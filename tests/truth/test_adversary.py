@@ -285,7 +285,7 @@ def test_a_zone_that_does_not_count_while_its_node_is_cordoned() -> None:
 def test_fresh_plans_hold(command: str, path: str | None) -> None:
     """A few plans for fresh clusters; a consolidation may have several replicas down."""
     most = {"rebalance": 1, "consolidate": 3}[command]
-    for number in seeds.seeds(8):
+    for number in seeds.seeds(5):
         case = wide.draw(number, command)
         given, plan = Cluster.from_objects(case.objects), rebalance if command == "rebalance" else consolidate
         try:

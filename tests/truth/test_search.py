@@ -70,7 +70,7 @@ def test_of_a_set_in_order_one_pod_at_a_time(policy: str, evictions: int) -> Non
 
 def test_filters_agree_with_the_planner() -> None:
     """On random walks through fresh clusters both accept the same nodes, and count the same excess."""
-    for number in seeds.seeds(25):
+    for number in seeds.seeds(16):
         walk = Walk(draw(number).objects, number)
         differences = list(walk.differences(10))
         assert not differences, f"seed {number}: {differences}"

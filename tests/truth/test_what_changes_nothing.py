@@ -15,7 +15,7 @@ from tests.truth.manifests import Object
 from tests.truth.templates import ZONE
 
 #: Seconds for each command.
-_SHARE = 0.2
+_SHARE = 0.1
 
 ASKED: dict[str, Callable[[Cluster], Document]] = {
     "check": check,

@@ -10,7 +10,9 @@ and whatever can happen together does.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 #: Means in seconds, from and to; drawn evenly over their logarithms.
@@ -37,6 +39,14 @@ _TICK, _RARE_TICK = 1e3, 1e6
 _SHARES = 16
 
 
+@lru_cache(1024)
+def _shares_of(thing: int, block: int) -> Sequence[int]:
+    """Which share of a range each of the draws of a block has."""
+    order = list(range(_SHARES))
+    Random(f"{thing} of {block}").shuffle(order)
+    return order
+
+
 class _Shared:
     """Numbers between 0 and 1, one for each thing that a draw has to decide on."""
 
@@ -48,9 +58,7 @@ class _Shared:
     def number(self) -> float:
         """The next one; draws in a row have theirs in different shares."""
         self._things += 1
-        order = list(range(_SHARES))
-        Random(f"{self._things} of {self._block}").shuffle(order)
-        return (order[self._place] + self._chance.random()) / _SHARES
+        return (_shares_of(self._things, self._block)[self._place] + self._chance.random()) / _SHARES
 
     def mean(self, bounds: tuple[float, float]) -> float:
         """A number within bounds, evenly over their logarithms."""

@@ -69,7 +69,7 @@ def test_drawn_clusters(items: list[dict[str, Any]]) -> None:
 def test_recorded_clusters(file: Path) -> None:
     """What the real control plane had, as it is shared."""
     with gzip.open(file, "rt") as lines:
-        for line in islice(lines, 0, None, every(40)):
+        for line in islice(lines, 0, None, every(80)):
             assert_same(shared([("list", listing(json.loads(line)["cluster"]["items"]))]))
 
 

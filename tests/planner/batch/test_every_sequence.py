@@ -26,10 +26,13 @@ DATA = Path(__file__).parents[2] / "data" / "proofs" / "tiny.jsonl.gz"
 
 
 def recorded() -> list[Any]:
-    """The cases about `solve`, each with its name as the test's."""
+    """The cases about `solve`, each with its name as the test's; a quick run takes every third."""
     with gzip.open(DATA, "rt") as lines:
         cases = [case for case in map(json.loads, lines) if case["command"].startswith("solve")]
-    return [pytest.param(case, id=case["name"]) for case in cases]
+    return [
+        pytest.param(case, id=case["name"], marks=[pytest.mark.long] * (number % 3 > 0))
+        for number, case in enumerate(cases)
+    ]
 
 
 @pytest.mark.parametrize("case", recorded())

@@ -26,15 +26,22 @@ PRICES = {
 ROUNDING = 1e-6
 
 
-def recorded(kind: str) -> list[Any]:
-    """The clusters of a kind, each with the least cost that Karpenter's deletions or an autoscaler reach."""
+def recorded(kind: str, quick: int | None = None) -> list[Any]:
+    """The clusters of a kind, each with the least cost that Karpenter's deletions or an autoscaler reach.
+
+    A quick run takes only so many, the first ones.
+    """
     rows = map(json.loads, (_DATA / "karpenter.jsonl").read_text().splitlines())
     theirs = {row["name"]: row["deleteOnly"]["cost"] for row in rows}
     with gzip.open(_DATA / f"{kind}.jsonl.gz", "rt") as lines:
         cases = [json.loads(line) for line in lines]
     for case in cases:
         case["reached"] = min(case["greedy"]["cost"], theirs[case["name"]])
-    return [pytest.param(case, id=case["name"]) for case in cases]
+    long = len(cases) if quick is None else quick
+    return [
+        pytest.param(case, id=case["name"], marks=[pytest.mark.long] * (number >= long))
+        for number, case in enumerate(cases)
+    ]
 
 
 def planned(case: dict[str, Any], *, pins: bool) -> ConsolidationPlan:
@@ -44,7 +51,7 @@ def planned(case: dict[str, Any], *, pins: bool) -> ConsolidationPlan:
 
 
 @pytest.mark.parametrize("pins", [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.parametrize("case", recorded("tiny"))
+@pytest.mark.parametrize("case", recorded("tiny", 10))
 def test_the_cost_of_six_nodes_is_proved(case: dict[str, Any], pins: bool) -> None:
     """Nor is it above what others reach; no constraint of these clusters keeps a set from being emptied."""
     plan = planned(case, pins=pins)

@@ -78,7 +78,7 @@ def with_daemons(case: Drawn, draw: random.Random) -> Cluster:
 def test_so_much_of_every_resource_stays_free_or_no_node_goes() -> None:
     """Of cpu and of places for pods, over all nodes that are kept."""
     draw, went = random.Random(seeds.fresh()), list[str]()
-    for _ in seeds.until(4, went):
+    for _ in seeds.until(3, went):
         seed, share = draw.randrange(1 << 32), draw.choice((0.1, 0.3, 0.5))
         case = draw.choice((crowded(seed), *cases(seed, 1)))
         found = with_daemons(case, draw)

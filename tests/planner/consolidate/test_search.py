@@ -80,7 +80,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
     Where there are too many pods in a zone to begin with, layouts keep to stricter rules than plans have to.
     """
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(10), lopsided=True):
+    for case in cases(seed, seeds.tries(7), lopsided=True):
         tried, (cost, moves) = Tried(case), case.least()
         assert is_modelled(tried.trial, tried.movable)
         bound = cost_bound(tried.task, tried.meter)
@@ -98,7 +98,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
 def test_layouts_hold_every_pod_by_the_rules(seed: int | None) -> None:
     """No pod is on a node that goes, and what held before holds still."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(12)):
+    for case in cases(seed, seeds.tries(8)):
         tried = Tried(case)
         found = tried.search()
         places = tried.places(found)
@@ -118,7 +118,7 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
     monkeypatch.setattr(effort, "LINEAR_BOUND", 0)
     monkeypatch.setattr(effort, "KEPT_AT_ONCE", 0)
     seed, cheaper = seeds.fresh() if seed is None else seed, 0
-    for case in cases(seed, seeds.tries(12)):
+    for case in cases(seed, seeds.tries(8)):
         # Where the bound is below the truth, pods are placed anew until all work is spent.
         tried, (cost, _) = Tried(case, work=1.0), case.least()
         bound = cost_bound(tried.task, tried.meter)
@@ -144,7 +144,7 @@ def test_many_nodes_taken_away_at_once_leave_every_pod_a_place(
     monkeypatch.setattr(effort, "REMOVALS_AT_MOST", 0)
     monkeypatch.setattr(effort, "KEPT_AT_ONCE", 0)
     seed, gone = seeds.fresh() if seed is None else seed, 0
-    for case in cases(seed, seeds.tries(12)):
+    for case in cases(seed, seeds.tries(8)):
         tried, (cost, _) = Tried(case, work=1.0), case.least()
         mark = tried.trial.state.mark()
         removal = BulkRemoval(tried.task, tried.meter, tried.before.removed)
@@ -160,7 +160,7 @@ def test_many_nodes_taken_away_at_once_leave_every_pod_a_place(
 def test_the_bound_of_room_is_never_above_the_truth(seed: int | None) -> None:
     """Nor above that of the model, which knows of more."""
     seed, any_known = seeds.fresh() if seed is None else seed, False
-    for case in cases(seed, seeds.tries(12)):
+    for case in cases(seed, seeds.tries(8)):
         tried, (cost, _) = Tried(case), case.least()
         least = room_bound(tried.task)
         bound = cost_bound(tried.task, tried.meter)
@@ -173,7 +173,7 @@ def test_the_bound_of_room_is_never_above_the_truth(seed: int | None) -> None:
 def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
     """Nodes taken away one after the other, the emptiest first, are where it starts."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(12)):
+    for case in cases(seed, seeds.tries(8)):
         tried = Tried(case)
         removal = NodeRemoval(tried.task, tried.meter, tried.before.removed)
         mark = tried.trial.state.mark()
@@ -186,7 +186,7 @@ def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
 @pytest.mark.parametrize("most", seeds.at_first(1, [1, 0, 2]))
 def test_no_more_moves_than_allowed(most: int) -> None:
     """A layout within the limit; its bound holds for all layouts with so few moves."""
-    for case in cases(seeds.fresh(), seeds.tries(8)):
+    for case in cases(seeds.fresh(), seeds.tries(6)):
         tried, (cost, _) = Tried(case), case.least(most_moves=most)
         found = tried.search(most_moves=most)
         assert found.layout.moves(tried.before) <= most, case
@@ -198,7 +198,7 @@ def test_no_more_moves_than_allowed(most: int) -> None:
 def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int | None) -> None:
     """A third of the cpu of all nodes kept stays free where the placements tried leave it, too."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(12), lopsided=True):
+    for case in cases(seed, seeds.tries(8), lopsided=True):
         tried = Tried(case)
         needed = sum(one.cpu for one in case.pods)
         if needed * 1000 > 667 * sum(case.cpu):

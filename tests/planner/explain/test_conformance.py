@@ -105,7 +105,7 @@ def test_a_constraint_that_is_in_the_way_once_a_node_is_open_is_given_up_with_it
     assert {"Uncordon", "AddToleration", "ScheduleAnyway"} in actions
 
 
-@pytest.mark.parametrize(("name", "step"), [("schedule", 48), ("preemption", 40)])
+@pytest.mark.parametrize(("name", "step"), [("schedule", 70), ("preemption", 50)])
 def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
     """A sample of the recorded clusters: patch the manifests, read them afresh, simulate."""
     wrong, step = {}, seeds.every(step)

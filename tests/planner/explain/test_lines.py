@@ -76,7 +76,7 @@ def test_a_pod_that_evicts_and_then_waits_has_the_line_of_what_is_left() -> None
 
 def test_lines_are_of_the_state_at_rest_where_pods_leave() -> None:
     """The same of clusters whose pods preempt some and wait for others."""
-    for seed in seeds.seeds(150):
+    for seed in seeds.seeds(80):
         chance, objects = Random(seed), tiny(seed, nodes=4, pods=12)
         for item in objects:
             if item["kind"] == "Pod":
@@ -108,7 +108,7 @@ def drawn(seed: int) -> list[Object]:
 @pytest.mark.parametrize("preemption", [True, False])
 def test_lines_are_of_the_state_at_rest(preemption: bool) -> None:
     """Each pod that is left, alike to others or not, has the line that a try in the end would give it."""
-    for seed in seeds.seeds(30):
+    for seed in seeds.seeds(18):
         objects = drawn(seed)
         if (found := read(objects)) is None:
             continue
@@ -144,7 +144,7 @@ def _at_rest(objects: list[Object], static: AtRest) -> Cluster:
 
 def test_tables_add_up_to_lines() -> None:
     """Of each reason as many nodes are in the table as the line counts, nodes promised to others included."""
-    for seed in seeds.seeds(15):
+    for seed in seeds.seeds(8):
         if (found := read(drawn(seed))) is not None:
             for one in explain(found, preemption=False).items:
                 assert one.message.startswith((_line_of(one, len(found.nodes)), *_OTHER_LINES)), (

@@ -23,7 +23,7 @@ _OF_NODES = {"AddNode", "RemoveTaint", "LabelNode"}
 def test_a_fix_of_nodes_leaves_room_for_daemon_pods() -> None:
     """Random small clusters: taints, labels or want of room keep DaemonSets away from some nodes."""
     tried = 0
-    for seed in seeds.seeds(40):
+    for seed in seeds.seeds(20):
         draw = random.Random(seed)
         running = _with_nodes_chosen(cluster(*_there(draw)))
         waiting = cluster(*map(_manifest, running.nodes), _waiting(draw)).pods

@@ -207,7 +207,7 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5)
         held_apart(plan, given)
-        assert wrong_in(given, plan, orders=seeds.tries(6)) == [], seed
+        assert wrong_in(given, plan, orders=seeds.tries(4)) == [], seed
         assert plan.after.hard_excess <= plan.before.hard_excess
         if cordoned(plan):
             number += 1
@@ -216,6 +216,7 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
     assert number
 
 
+@pytest.mark.long
 def test_larger_clusters_end_as_the_document_says() -> None:
     """Larger clusters with StatefulSets and ReplicaSets, thirty random runs of each plan."""
     for seed in seeds.seeds(1):
@@ -228,14 +229,14 @@ def test_larger_clusters_end_as_the_document_says() -> None:
 
 def test_without_a_cordon_the_replacement_may_go_wrong() -> None:
     """No cordon is superfluous: with one cordon fewer some run of the plan ends differently."""
-    for seed in seeds.seeds(3):
+    for seed in seeds.seeds(2):
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5)
         for number, step in enumerate(plan.steps):
             for name in step.cordon:
                 fewer = step.model_copy(update={"cordon": tuple(n for n in step.cordon if n != name)})
                 steps = (*plan.steps[:number], fewer, *plan.steps[number + 1 :])
-                assert wrong_in(given, plan.model_copy(update={"steps": steps}), orders=300), (seed, name)
+                assert wrong_in(given, plan.model_copy(update={"steps": steps}), orders=200), (seed, name)
 
 
 def evicted(given: Cluster, plan: MovePlan, step: MoveStep) -> Cluster:

@@ -53,9 +53,9 @@ def moving(draw: random.Random) -> tuple[TrialCluster, CoupledConstraints, int, 
 
 
 def test_a_pin_admits_what_was_predicted_or_is_refused() -> None:
-    """Two thousand pins, compared with what the filters answer for a pod with that node affinity."""
+    """A thousand pins, compared with what the filters answer for a pod with that node affinity."""
     refused = kept = 0
-    for seed in seeds.seeds(120):
+    for seed in seeds.seeds(70):
         draw = random.Random(seed)
         trial, coupled, template, source = moving(draw)
         sure, levels = trial.problem.nodes.none, coupled.counts_on_nodes()
@@ -71,8 +71,8 @@ def test_a_pin_admits_what_was_predicted_or_is_refused() -> None:
                 kept += 1
             refused += bool(not options and real.any())
             assert not (said & ~by_spec).any(), (seed, pin)
-    assert kept > 100
-    assert refused > 30
+    assert kept > 40
+    assert refused > 10
 
 
 @pytest.mark.parametrize("others", [0, 1])

@@ -80,7 +80,7 @@ def decided(objects: list[Object]) -> list[object]:
 def test_one_step_finds_the_nodes_of_single_decisions(seed: int | None, least: Least) -> None:
     """Room, ports, anti-affinity, hard and soft constraints over several keys, kube's own constraints."""
     choose, placed = random.Random(seed if seed is not None else seeds.fresh()), Counter[bool]()
-    for _ in range(40 * seeds.EFFORT):
+    for _ in range(25 * seeds.EFFORT):
         objects = drawn(choose)
         least(1)
         found = decided(objects)

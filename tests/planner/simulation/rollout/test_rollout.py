@@ -209,7 +209,7 @@ def test_no_draw_has_fewer_ready_pods_than_the_strategy_allows(
     places = [f"{zone}1" for zone in ("abab" * replicas)[:replicas]]
     rolling: dict[str, Any] = {"strategy": {"rollingUpdate": strategy}}
     found = applied(
-        running(web(replicas), places, *zones("ab")), web(replicas, cpu="150m", **rolling), replays=tries(25)
+        running(web(replicas), places, *zones("ab")), web(replicas, cpu="150m", **rolling), replays=tries(15)
     )
     row = found.workloads[0]
     assert row.completes

@@ -39,7 +39,7 @@ def test_98215_a_restart_leaves_a_node_without_a_replica() -> None:
         before,
         manifests(web(5, constraints=[{**constraint, **BY_REVISION}])),
         restart=True,
-        replays=tries(25),
+        replays=tries(12),
     )
     assert mended.replays.held == mended.replays.completed == mended.replays.runs
     assert set(sizes(mended, HOST)) == {(2, 2, 1)}
@@ -64,7 +64,7 @@ def test_several_workloads_that_end_lopsided_are_repaired_together() -> None:
     both = [*web_runs, *_as_api(web_runs)]
     cluster = Cluster.from_objects([*zones("aabbcc"), *both])
     deployments = [web(6), *_as_api([web(6)])]
-    found = rollout(cluster, manifests(*deployments), restart=True, replays=tries(25))
+    found = rollout(cluster, manifests(*deployments), restart=True, replays=tries(15))
     assert {row.workload for row in found.broken} == {"Deployment/web", "Deployment/api"}
     (fix,) = found.fixes
     assert [change.target for change in fix.changes] == ["Deployment/web", "Deployment/api"]
