@@ -10,8 +10,7 @@ from itertools import zip_longest
 from models import Cluster
 from planner.audit.findings import MOST_DOMAINS, audit
 from planner.audit.node_changes import node_changes
-from planner.audit.spread_counts import Owners, too_much
-from planner.audit.worse import Surplus, worse_constraints
+from planner.audit.spread_counts import Owners, Surplus, too_much, worse_constraints
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.diff import Diff, MovedPod, PendingPod, PlacedPod, WorkloadChange
 from planner.documents.move_plan import Balance

@@ -22,7 +22,7 @@ from planner.documents.consolidation import (
     NodeCost,
     RemovedNode,
 )
-from planner.eviction.unread import lost_with, taken_for_granted
+from planner.eviction.job_notes import lost_with, taken_for_granted
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
@@ -77,7 +77,9 @@ def document(  # noqa: PLR0913 - what a plan consists of
         removed=tuple(_removed(prices, emptied)),
         added=tuple(_added(setting)),
         kept=tuple(_kept(setting, emptied, proved=stages[0].proved)),
-        cordoned_meanwhile=tuple(_cordoned_meanwhile(emptied)),
+        cordoned_meanwhile=()
+        if emptied.meanwhile is None
+        else tuple(trial.problem.nodes.names_of(emptied.meanwhile)),
         steps=tuple(steps(trial, emptied.waves, reasons)),
         frontier=tuple(frontier),
         before=as_it_stands.balance,
@@ -125,12 +127,6 @@ def _reason(emptied: Emptied, source: int) -> str:
         if emptied.removed[source]
         else "makes room, or makes landings certain, for pods of nodes that go"
     )
-
-
-def _cordoned_meanwhile(emptied: Emptied) -> Iterator[str]:
-    """The nodes that are kept and cordoned until all waves are over."""
-    if emptied.meanwhile is not None:
-        yield from emptied.trial.problem.nodes.names_of(emptied.meanwhile)
 
 
 def _removed(prices: NodePrices, emptied: Emptied) -> Iterator[RemovedNode]:

@@ -350,11 +350,8 @@ def _in_scope(item: ScopeRequirement, spec: PodSpec) -> bool:
                 return name not in item.values
             case _:
                 return bool(name) == (item.operator == "Exists")
-    return _SCOPES.get(item.scope_name, _always)(spec)
-
-
-def _always(_: PodSpec) -> bool:
-    return True
+    test = _SCOPES.get(item.scope_name)
+    return test is None or test(spec)
 
 
 def _is_best_effort(spec: PodSpec) -> bool:

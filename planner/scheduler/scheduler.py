@@ -102,7 +102,7 @@ class Scheduler:
 
     def _in_succession(self, pods: Sequence[int]) -> Iterator[int]:
         """Bind the first of some pods of one template in large steps, to the nodes of single decisions."""
-        if self._draws is not None or self._explain or self._gated(pods[0]) or self._cannot_bind(pods[0]):
+        if self._draws is not None or self._explain or not self.would_bind(pods[0]):
             return
         some = [*takewhile(lambda pod: not self.problem.held_back(pod), pods)]
         plan, framework, done = self.plan_of(pods[0]), self.framework_of(pods[0]), 0
@@ -116,9 +116,6 @@ class Scheduler:
             yield from nodes.tolist()
             if len(nodes) < WORTH_A_SUCCESSION:
                 return
-
-    def _cannot_bind(self, pod: int) -> bool:
-        return self.framework_of(pod).bind_failure(self.problem.template(pod)) is not None
 
     def take(self, pod: int) -> SchedulingDecision:
         """Decide a pod, or say why the scheduler does not even look at it."""

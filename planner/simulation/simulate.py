@@ -38,7 +38,7 @@ def simulate(
     if cluster.replaced:
         # Imported where something may be rolled out: a tenth of the time of a small `simulate`.
         from planner.simulation.rollout import rollout
-        from planner.simulation.rollout.replaced import taken_apart
+        from planner.simulation.rollout.restart import taken_apart
 
         apart = taken_apart(cluster)
         if apart is not None:

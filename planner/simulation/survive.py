@@ -12,7 +12,7 @@ from models.collector import old_left_alone
 from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
-from planner.eviction.unread import lost_with, taken_for_granted
+from planner.eviction.job_notes import lost_with, taken_for_granted
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss, is_replica
 from planner.explain.blockers import PendingCase

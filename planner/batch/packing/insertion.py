@@ -57,7 +57,7 @@ class Insertion:
         return False
 
     def _instead(self, tabu: Tabu, pod: int) -> bool:
-        """The same with all pods of lower priority outside."""
+        """The same with all pods of lower priority outside; those that fit then come back where they run."""
         before = tabu.at.copy()
         lower = np.flatnonzero((self._v.priority < self._v.priority[pod]) & (tabu.at < self._v.nodes))
         if not lower.size:
@@ -65,16 +65,13 @@ class Insertion:
         for other in lower.tolist():
             tabu.move(other, self._v.nodes)
         if self._one_more(tabu, pod):
-            self._return(tabu, lower)
+            for other in lower.tolist():
+                current = int(self._v.current[other])
+                if current >= 0 and tabu.fits(other, current):
+                    tabu.move(other, current)
             return True
         tabu.reset(before)
         return False
-
-    def _return(self, tabu: Tabu, pods: Codes) -> None:
-        """Put pods back on their current nodes as far as there is still room."""
-        for pod in pods.tolist():
-            if self._v.current[pod] >= 0 and tabu.fits(pod, int(self._v.current[pod])):
-                tabu.move(pod, int(self._v.current[pod]))
 
     def _outside(self, tabu: Tabu, priority: int) -> list[int]:
         """The pods of a priority without a place, the smallest first."""

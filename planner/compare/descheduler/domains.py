@@ -3,11 +3,16 @@
 It looks only at pods that it may evict, so the others neither bring a constraint nor are counted.
 minDomains plays no part.  A pod is counted wherever its node has the topology key; only empty domains are
 subject to the inclusion policies.
+
+Domains are taken in order of size, the smallest against the largest.  While they differ by more than
+maxSkew, the larger gives the smaller as many pods as bring them within maxSkew, but no more than bring
+either past the average.  Where the pods will really go is not asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+import math
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,6 +78,29 @@ def domains(problem: Problem, constraint: Constraint, node_of: Codes, taken: Mas
     return found
 
 
-def has_preferences(template: Template) -> bool:
-    """Whether the pod names nodes, by nodeSelector or by affinity: such pods are evicted last."""
-    return bool(template.pod.spec.node_selector) or template.pod.spec.node_affinity is not None
+def is_balanced(sizes: Collection[int], max_skew: int) -> bool:
+    """Whether no two domains differ by more than maxSkew."""
+    return not sizes or max(sizes) - min(sizes) <= max_skew
+
+
+def given(domains: Sequence[list[int]], max_skew: int, fits: Callable[[int], bool]) -> Iterator[int]:
+    """The pods that domains give, which fit elsewhere or not; domains ascend by size, and are changed.
+
+    Pods at the end of a domain go first, those that fit elsewhere before the others.
+    """
+    average = sum(map(len, domains)) / len(domains)
+    low, high = 0, len(domains) - 1
+    while low < high:
+        if len(domains[high]) <= average:
+            high -= 1
+        few, most = len(domains[low]), len(domains[high])
+        # Where that is not positive it gives none.
+        many = math.ceil(min(most - average, average - few, (most - few - max_skew) / 2))
+        if many <= 0:
+            low += 1
+            continue
+        domains[high].sort(key=fits)
+        going = domains[high][-many:]
+        yield from going
+        del domains[high][-many:]
+        domains[low] += going

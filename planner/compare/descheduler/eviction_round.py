@@ -14,10 +14,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from models.objects.descheduler import DefaultEvictorArgs, DeschedulerPolicy, TopologySpreadArgs
-from planner.compare.descheduler.balance import given, is_balanced
-from planner.compare.descheduler.domains import Constraint, constraints, domains, has_preferences
-from planner.compare.descheduler.evictable import Evictable
-from planner.compare.descheduler.room import NodeRoom
+from planner.compare.descheduler.domains import (
+    Constraint,
+    constraints,
+    domains,
+    given,
+    is_balanced,
+)
+from planner.compare.descheduler.evictable import Evictable, NodeRoom
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Mask
@@ -85,8 +89,10 @@ class Descheduler:
         return self._problem.pods[pod].name
 
     def _rank(self, pod: int) -> tuple[bool, int]:
-        """Pods without node affinity go before those with; of these the highest priority goes first."""
-        return not has_preferences(self._problem.template(pod)), self._problem.pods[pod].priority
+        """Pods that name no nodes go before those that do; of these the highest priority goes first."""
+        found = self._problem.pods[pod]
+        names_nodes = bool(found.spec.node_selector) or found.spec.node_affinity is not None
+        return not names_nodes, found.priority
 
     def _granted(self, chosen: list[int], state: State) -> Iterator[int]:
         """The evictions within the limits of the policy and of the budgets."""

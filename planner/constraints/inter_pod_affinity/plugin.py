@@ -257,12 +257,8 @@ class InterPodAffinity(Filter, Score):
                 continue
             for around in rules.needs:
                 need(x, template, around.counts, self._peers(template))
-        if x.is_final_state:
-            self._encode_unasked(x)
-
-    def _encode_unasked(self, x: Counts) -> None:
-        """Pods come to no domain with pods that keep them out and were not asked about it themselves."""
-        for number in x.batch.wanted.keys() - x.asked:
+        # Nor do pods come to a domain with pods that keep them out and were not asked about it themselves.
+        for number in x.batch.wanted.keys() - x.asked if x.is_final_state else ():
             for _, around in self.rules(self.problem.templates[number]).keeps_away:
                 avoided = around.counts.tally.members.keys() & x.carriers
                 keep_away(x, (number,), around.column, avoided)

@@ -13,14 +13,13 @@ from models import Cluster
 from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
-from planner.audit.spread_counts import take
-from planner.audit.worse import surpluses_of, worse_constraints
+from planner.audit.spread_counts import surpluses_of, take, worse_constraints
 from planner.documents.drain import DrainPlan
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
+from planner.eviction.job_notes import taken_for_granted
 from planner.eviction.jobs import Impact
 from planner.eviction.ordinals import WAITS_FOR_LOWER
-from planner.eviction.unread import taken_for_granted
 from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for, report_best

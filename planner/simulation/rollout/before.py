@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from models import Cluster
 from models.snapshot import Snapshot
 from models.words import counted
-from planner.audit.spread_counts import SpreadCounts
-from planner.audit.worse import WorkloadConstraint, summed, surpluses_of
+from planner.audit.spread_counts import SpreadCounts, WorkloadConstraint, summed, surpluses_of
 from planner.simulation.rollout.draw import Ended, begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared

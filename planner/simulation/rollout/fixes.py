@@ -103,13 +103,8 @@ def _trials(  # noqa: PLR0913 - the same
     yield from _together(cluster, manifests, prepared.workloads, broken)
     for place, owner in enumerate(prepared.workloads):
         if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck:
-            stopped = _stopped(draws, place)
+            stopped = next(draw for draw in draws if not draw.completes(place))
             yield from _explained(cluster, manifests, prepared, stopped, place, preemption=preemption)
-
-
-def _stopped(draws: Sequence[Ended], place: int) -> Ended:
-    """The first draw in which a workload stopped."""
-    return next(draw for draw in draws if not draw.completes(place))
 
 
 def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Trial]:
