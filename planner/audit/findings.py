@@ -105,7 +105,6 @@ def change_of(before: SpreadCounts | None, after: SpreadCounts) -> SpreadChange:
 
 
 def report_of(found: SpreadCounts) -> ConstraintReport:
-    """A constraint and its pods, as documents have it."""
     return ConstraintReport(
         **named(found),
         min_domains=found.rule.constraint.min_domains,

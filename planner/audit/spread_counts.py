@@ -58,7 +58,6 @@ class SpreadCounts(AskedRule):
 
     @property
     def domains(self) -> dict[str, int]:
-        """The pods of every domain by its name."""
         return self.named(self.rule.counts.domains)
 
     def named(self, chosen: Mask) -> dict[str, int]:

@@ -27,7 +27,6 @@ def occupied(state: State) -> Mask:
 
 
 def makes_used(template: Template) -> bool:
-    """Whether a pod of the template makes its node a used one: those that every node has do not."""
     return template.owner is None or template.owner.kind not in _OWNED_BY_NODES
 
 

@@ -147,7 +147,6 @@ class EvictionSearch:
             self._best.tighten(found.bounds)
 
     def _by_priority(self, pods: Placed) -> dict[int, int]:
-        """So many pods of the first priorities."""
         return dict(zip(self._pending.priorities, pods, strict=False))
 
     def _goes_on(self, number: int) -> bool:

@@ -57,7 +57,6 @@ class ClusterFigures:
         )
 
     def draws(self, outcomes: Iterable[Outcome]) -> list[Draw]:
-        """The outcomes that have a seed, in short."""
         return [self._draw(outcome, outcome.seed) for outcome in outcomes if outcome.seed is not None]
 
     def ranked(self, outcomes: Sequence[Outcome], draws: Sequence[Draw]) -> Iterator[tuple[Rank, Outcome]]:

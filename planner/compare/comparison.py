@@ -107,7 +107,6 @@ class _Limit:
         self.draws = Clock(seconds * DRAWS_SHARE, stop_event)
 
     def left(self) -> float:
-        """The seconds that are left."""
         return max(0.0, self._ends - time.monotonic())
 
 

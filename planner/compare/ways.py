@@ -61,7 +61,6 @@ def _descheduled(problem: Problem, seed: int | None) -> Outcome:
 
 
 def by_solve(problem: Problem, found: PlacementPlan) -> Outcome:
-    """The binds of a placement."""
     node_of = problem.node_of.copy()
     for step in found.steps:
         node_of[problem.pod_index[step.pod]] = -1 if step.node is None else problem.nodes.index[step.node]
@@ -69,7 +68,6 @@ def by_solve(problem: Problem, found: PlacementPlan) -> Outcome:
 
 
 def by_rebalance(problem: Problem, found: MovePlan) -> Outcome:
-    """The moves of a plan, wave by wave."""
     node_of, waves = problem.node_of.copy(), defaultdict[int, list[int]](list)
     for step in found.steps:
         pod = problem.pod_index[step.pod]

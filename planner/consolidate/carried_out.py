@@ -110,7 +110,6 @@ def _dispensable(idle: Mask, removed: Mask, reserve: Reserve) -> Mask:
 
 
 def _landed_on(found: Emptied) -> Mask:
-    """The nodes where some replacement may land."""
     none = found.trial.problem.nodes.none
     lands: Mask = np.logical_or.reduce([none, *(one.nodes for wave in found.waves for one in wave)])
     return lands

@@ -365,7 +365,6 @@ def _thousandths(reserve: float) -> int:
 
 
 def _check(cluster: Cluster, choice: NodeChoice) -> None:
-    """All nodes of a choice are there."""
     for name in sorted((choice.keep | choice.named) - {node.name for node in cluster.nodes}):
         raise InputError([f"there is no node {name} in the cluster"])
 

@@ -105,7 +105,6 @@ class ConsolidationSearch:
         self._is_large = self._pairs > effort.REMOVALS_AT_MOST
 
     def run(self) -> FoundLayout:
-        """The cheapest layout."""
         removals, bound = self._removals()
         first = removals[0]
         if self._is_large and self._meter.over():

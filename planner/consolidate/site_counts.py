@@ -49,14 +49,12 @@ class SiteCounts:
         return self.keys % self.size
 
     def row(self, template: int) -> Ints:
-        """The number of a template on every node."""
         found = np.zeros(self.size, np.int64)
         first, end = np.searchsorted(self.keys, (template * self.size, (template + 1) * self.size))
         found[self.keys[first:end] - template * self.size] = self.numbers[first:end]
         return found
 
     def at(self, template: int, node: int) -> int:
-        """The number of a template on a node."""
         key = template * self.size + node
         place = int(np.searchsorted(self.keys, key))
         return int(self.numbers[place]) if place < len(self.keys) and self.keys[place] == key else 0

@@ -104,7 +104,6 @@ class _Wave:
     use: LimitUse = field(default_factory=LimitUse)
 
     def add(self, one: SafeMove, template: int) -> None:
-        """A move of a template more."""
         target = one.landing.move.target
         self.moves.append(one)
         self.targets.add(target)

@@ -37,12 +37,10 @@ class PodsOfCluster:
 
     @property
     def pods(self) -> Sequence[Pod]:
-        """All pods."""
         return self.cluster.pods
 
     @property
     def template_of(self) -> Sequence[int]:
-        """As many templates as pods."""
         return range(len(self.cluster.pods))
 
 
@@ -178,7 +176,6 @@ def _labels_asked(selector: LabelSelector) -> Iterable[Label | None]:
 
 
 def desired(budget: PodDisruptionBudget, pods: int) -> int:
-    """How many pods the budget wants to be healthy."""
     spec = budget.spec
     if spec.max_unavailable is not None:
         return max(0, pods - pods_of_share(spec.max_unavailable, pods, round_up=True))
@@ -186,7 +183,6 @@ def desired(budget: PodDisruptionBudget, pods: int) -> int:
 
 
 def draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    """Whether a budget counts the eviction of a pod."""
     selector, status = budget.spec.selector, budget.status
     if budget.namespace != pod.namespace or selector is None or selector.empty or not pod.metadata.labels:
         return False

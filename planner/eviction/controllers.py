@@ -171,7 +171,6 @@ class Controllers:
         return (frozenset(several) for several in members.values())
 
     def job_of(self, pod: int) -> Job | None:
-        """The Job that made a pod, if the snapshot has it."""
         return self.jobs.job_of(self._problem.pods[pod])
 
     def comes_after_the_end(self, pod: int) -> bool:

@@ -61,7 +61,6 @@ class BeforeLoss:
         """What it does to Jobs that nodes are lost."""
 
     def nodes_of(self, domain: str) -> Collection[str]:
-        """The names of the nodes of a domain."""
         return {node.name for node in self.running.nodes if node.metadata.labels.get(self._key) == domain}
 
     def without(self, domain: str) -> AtRest:
@@ -193,7 +192,6 @@ class BeforeLoss:
         return len(self._waiting)
 
     def waited(self, pod: Pod) -> bool:
-        """Whether a pod had no node before."""
         return pod.key in self._waiting
 
 

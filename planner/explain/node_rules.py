@@ -27,7 +27,6 @@ _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "b
 
 
 def cordon(case: PendingCase, plugin: NodeUnschedulable) -> Iterator[Blocker]:
-    """Nodes that are cordoned."""
     yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_uncordon, case))
 
 

@@ -204,7 +204,6 @@ class FixSearch:
         return sorted(map(without_repetition, found), key=cost_of)
 
     def _everywhere(self, patterns: list[Pattern]) -> Iterator[Candidate]:
-        """Every node of every pattern."""
         for size in range(1, 1 + max((len(pattern) for pattern, _ in patterns), default=0)):
             yield from self._candidates(patterns, size, self._effort.every_node_tried)
 

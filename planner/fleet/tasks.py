@@ -31,7 +31,6 @@ class Reply:
 
     @classmethod
     def of(cls, document: str, exit_code: int = WELL) -> Reply:
-        """The reply that a document is."""
         return cls(exit_code, document, "", figures(json.loads(document)))
 
     @classmethod

@@ -24,7 +24,6 @@ class OutOfTime(BaseException):
 
 
 def work(tasks: Sequence[Task]) -> list[Reply]:
-    """The replies to these tasks."""
     with _TURN:
         replies = ((_reply(task), resource.getrusage(resource.RUSAGE_SELF)) for task in tasks)
         return [replace(reply, peak=used.ru_maxrss * 1024) for reply, used in replies]

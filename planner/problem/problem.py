@@ -99,7 +99,6 @@ class Problem:
 
     @cached_property
     def endings(self) -> Endings:
-        """Which pods end when they are deleted."""
         going = np.array([template.terminating for template in self.templates], np.bool_)
         ending = np.flatnonzero(going[self.template_of]) if going.any() else np.zeros(0, np.intp)
         ending = ending[self.node_of[ending] >= 0]
@@ -286,7 +285,6 @@ class Problem:
         return order, np.searchsorted(self.template_of[order], np.arange(len(self.templates) + 1))
 
     def pods_of(self, template: int) -> Codes:
-        """The pods of a template, in their order."""
         order, edges = self._by_template
         return order[edges[template] : edges[template + 1]]
 
@@ -362,7 +360,6 @@ class Problem:
         return found
 
     def template(self, pod: int) -> Template:
-        """The template of a pod."""
         return self.templates[int(self.template_of[pod])]
 
     def by_template(self, pods: Iterable[int]) -> dict[int, list[int]]:

@@ -139,7 +139,6 @@ class Quotas:
         return bool(self._ledgers or self._bounds)
 
     def limits(self, pod: Pod) -> bool:
-        """Whether there is a quota in a pod's namespace."""
         return pod.namespace in self._ledgers
 
     def admit(self, pod: Pod) -> str:

@@ -25,7 +25,6 @@ class ResourceRows:
         self.index = {name: row for row, name in enumerate(self.names)}
 
     def amounts(self, requests: Mapping[str, int]) -> Ints:
-        """The amounts of one pod."""
         found = np.zeros(len(self.names), np.int64)
         for name, amount in requests.items():
             found[self.index[name]] = amount

@@ -128,7 +128,6 @@ class Evictions:
         self._covering = CoveringBudgets(framework.problem)
 
     def lower_priority_pods(self, priority: int) -> LowerPriorityPods:
-        """The pods below a priority."""
         found = self._lower.get(priority)
         if found is None:
             found = self._lower[priority] = LowerPriorityPods(self._state, self._importance, priority)
@@ -185,7 +184,6 @@ class Evictions:
         return breaking, others
 
     def budgets_of(self, number: int) -> tuple[int, ...]:
-        """The budgets that an eviction of a pod draws on."""
         found = self._budgets_known.get(number)
         if found is None:
             pod = self._problem.pods[number]

@@ -141,7 +141,6 @@ def _chosen(
 
 
 def switched_off(config: KubeSchedulerProfile) -> list[type[Filter]]:
-    """The filters that a profile does not run."""
     return [kind for kind in FILTERS if not _is_on(config.plugins, config.plugins.filter, kind.name)]
 
 

@@ -128,7 +128,6 @@ class Scheduler:
 
     @property
     def schedulers(self) -> frozenset[str]:
-        """The scheduler names that there is a profile for."""
         return frozenset(self._frameworks)
 
     def restore_nominations(self, pods: Iterable[int]) -> None:
@@ -138,11 +137,9 @@ class Scheduler:
 
     @property
     def promises(self) -> int:
-        """How many pods are promised a node."""
         return len(self._nominations)
 
     def is_promised(self, pod: int) -> bool:
-        """Whether a pod is promised a node."""
         return self._nominations.node_of(pod) is not None
 
     def nominate(self, pod: int, node: int) -> None:
@@ -150,7 +147,6 @@ class Scheduler:
         self._nominations.nominate(pod, node)
 
     def forget_nominations(self, pods: Iterable[int]) -> None:
-        """Drop what these pods were promised."""
         for pod in pods:
             self._nominations.withdraw(pod)
 

@@ -41,7 +41,6 @@ def of_node(values: Ints, where: Where) -> Any:
 
 
 def any_of(truth: Any) -> bool:
-    """Whether it is true anywhere."""
     return truth if isinstance(truth, bool) else bool(truth.any())
 
 
@@ -59,7 +58,6 @@ def at_least_0(amount: Any) -> Any:
 
 
 def no_more_than(amount: Any, limit: Any) -> Any:
-    """The smaller of the two."""
     return min(amount, limit) if isinstance(amount, int) else np.minimum(amount, limit)
 
 

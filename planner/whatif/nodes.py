@@ -84,7 +84,6 @@ def _bound_to_no_node(what: str, cluster: Cluster, gone: Collection[str]) -> Ite
 
 
 def without_nodes(cluster: Cluster, names: Collection[str]) -> Cluster:
-    """The cluster without some nodes, their pods left as they are."""
     attachments = (item for item in cluster.volume_attachments if item.spec.node_name not in names)
     return replace(
         cluster,

@@ -92,7 +92,6 @@ class AffinityRules:
 
     @property
     def every(self) -> tuple[Around, ...]:
-        """All that is counted."""
         return *self.needs, *self.anti_affinity, *self.kept_out_by
 
 
@@ -134,7 +133,6 @@ class InterPodAffinity(Filter, Score):
         return Around(column, self.state.domain_counts(tally, column), weight)
 
     def _matched(self, selections: tuple[Selection, ...]) -> PodCounts:
-        """The pods that match all these selections."""
         return self.state.tally((self.name, selections), lambda: self._match_all(selections))
 
     def _match_all(self, selections: tuple[Selection, ...]) -> Members:

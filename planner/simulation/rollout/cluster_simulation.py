@@ -277,13 +277,11 @@ class ClusterSimulation:
         self.scheduler.forget_nominations([pod])
 
     def end(self, double: int) -> None:
-        """A pod that was leaving has ended."""
         del self.leaving[double]
         self.scheduler.state.unbind(double)
         self._note_gone(self._originals[double], PodChange.ENDED)
 
     def become_ready(self, pod: int) -> None:
-        """A pod that has a node runs and is ready."""
         del self.starting[pod]
         self.ready[pod], self.ready_at[pod] = True, np.floor(self.now)
         if self.min_ready[pod]:

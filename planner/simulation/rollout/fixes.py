@@ -218,7 +218,6 @@ def _with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
 
 
 def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:
-    """The cluster in which a draw ended."""
     problem, simulation = prepared.problem, ended.simulation
     names, node_of = problem.nodes.names, simulation.scheduler.state.node_of.tolist()
     there = []

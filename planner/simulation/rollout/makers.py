@@ -120,7 +120,6 @@ class _ReplicaSetPods:
     min_ready: int = 0
 
     def replicas(self, number: int, index: Index, later: timedelta) -> Revision:
-        """The ReplicaSet as it begins."""
         then = None if self.now is None else self.now + later
         slots = [index[key] for key in (*(pod.key for pod in self.live), *self.more)]
         ranks = {index[pod.key]: _rank(pod, then) for pod in self.live}
