@@ -142,7 +142,7 @@ def unevaluated(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
     """A note for each webhook or policy in force that is asked about a new template or its pods."""
     in_question = (*checks_in_force(cluster), *checks_in_force(manifests))
     concerned: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for item, is_new in _changed(cluster, manifests):
+    for item, is_new in _with_new_template(cluster, manifests):
         namespace = labels_of_namespace(item.namespace, cluster, manifests)
         for one in in_question:
             if _is_about(one, item, is_new=is_new, namespace=namespace):
@@ -153,7 +153,7 @@ def unevaluated(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
         yield f"{kind} {name} may {does} {what}: not evaluated here, --server-dry-run asks the API server"
 
 
-def _changed(cluster: Cluster, manifests: Snapshot) -> Iterator[tuple[Workload, bool]]:
+def _with_new_template(cluster: Cluster, manifests: Snapshot) -> Iterator[tuple[Workload, bool]]:
     """The workloads with a template that does not run yet, and whether each is new."""
     tried = (*cluster.admitted_templates, *manifests.admitted_templates)
     told = {(item.namespace, item.workload_kind, item.workload_name) for item in tried}
