@@ -20,8 +20,8 @@ from planner.batch.incumbent import Watch
 from planner.batch.move_incumbent import Moved, MoveIncumbent, Placed
 from planner.batch.packing.covers import Covers
 from planner.batch.packing.filling import Filling, kept_on_current_node
-from planner.batch.packing.insertion import Insertion
 from planner.batch.packing.neighbourhoods import Neighbourhoods
+from planner.batch.packing.tabu import Insertion
 from planner.batch.packing.vectors import Arrangement, Vectors
 from planner.batch.pending import Pending
 from planner.batch.search import BatchSearch

@@ -20,10 +20,9 @@ from models import Cluster
 from models.errors import InputError
 from models.words import counted
 from planner.audit.summary import by_priority, summary
-from planner.audit.tie_runs import Runs
 from planner.batch.solve import solve_from
 from planner.compare.columns import ClusterFigures, repair
-from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_rebalance, by_solve
+from planner.compare.ways import Outcome, Runs, by_descheduler, by_kube_scheduler, by_rebalance, by_solve
 from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
 from planner.documents.comparison import (
     Comparison,

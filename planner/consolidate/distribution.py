@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.site_counts import SiteCounts
+from planner.consolidate.layout import SiteCounts
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.kept import Site
 from planner.problem.node_groups import NodeGroups

@@ -57,9 +57,8 @@ from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, SearchTask, shares
-from planner.consolidate.recreation import Recreation
+from planner.consolidate.recreation import Recreation, Staying
 from planner.consolidate.regions import NodeRegion, NodeRegions
-from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.problem.nodes import Codes, Mask
 from planner.proof import consolidation_effort as effort

@@ -1,15 +1,18 @@
-"""Tasks, and the replies to them; both travel between processes."""
+"""Tasks, and the replies to them; both travel between processes.
+
+A worker holds one cluster, as it was read and after each change to it: what was read and changed for the last
+question is there for the next, as far as both begin alike.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from models import Cluster
 from planner.documents.plan import Document
-from planner.fleet.held import held
 from planner.fleet.summary import AnswerFigures, figures
 
 #: The exit codes of a reply: all is well, and no answer in time or no worker.
@@ -75,3 +78,21 @@ class Question:
         for change in self.changes:
             cluster = change(cluster)
         return Reply.of(self.function(cluster).to_json())
+
+
+#: By the number of changes: the name of a state and the cluster. Those after it are made from those before.
+_HELD: list[tuple[Hashable, Cluster]] = []
+
+
+def held(changes: int, key: Hashable, make: Callable[[], Cluster]) -> Cluster:
+    """The cluster of this name after so many changes, made now unless it is the one held.
+
+    What the name does not fit is dropped before, and all that was made from it.
+    """
+    if changes >= len(_HELD) or _HELD[changes][0] != key:
+        del _HELD[changes:]
+        found = make()
+        if len(_HELD) == changes:
+            _HELD.append((key, found))
+        return found
+    return _HELD[changes][1]

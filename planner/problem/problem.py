@@ -29,11 +29,10 @@ from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.endings import Endings
 from planner.problem.input_notes import nothing_read, pending_notes
 from planner.problem.kubernetes_version import copied_for
-from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
 from planner.problem.quotas import Quotas, refusals
 from planner.problem.requests import CPU, MEMORY, PODS, SCORING_DEFAULTS, Resize, pod_requests
-from planner.problem.resource_rows import ResourceRows
+from planner.problem.resource_rows import Amounts, ResourceRows, refuse_what_is_too_large
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, is_plain, selected_keys
 
