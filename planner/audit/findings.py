@@ -34,7 +34,7 @@ def audit(problem: Problem, node_of: Codes) -> CheckReport:
     state = State(problem, node_of)
     spread = take(problem, state)
     surplus = [amount for found in spread if found.hard for amount in found.surplus.values()]
-    findings = tuple(_finding(violation) for violation in findings_of(problem, state))
+    findings = tuple(Finding(**found._asdict()) for found in findings_of(problem, state))
     return CheckReport(
         constraints=tuple(map(report_of, spread)),
         findings=findings,
@@ -70,10 +70,6 @@ def findings_of(problem: Problem, state: State) -> Iterator[Violation]:
     """What breaks the rules of the other relational families."""
     for family in _RELATIONAL:
         yield from family(problem, state).violations()
-
-
-def _finding(violation: Violation) -> Finding:
-    return Finding(plugin=violation.plugin, pod=violation.pod, node=violation.node, message=violation.message)
 
 
 def named(found: SpreadCounts) -> dict[str, Any]:

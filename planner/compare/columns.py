@@ -65,7 +65,8 @@ class ClusterFigures:
         Pods placed count first, the highest priority before others, then what is too much, then evictions.
         """
         known = {outcome.seed: outcome for outcome in outcomes}
-        order = sorted(draws, key=lambda draw: (*self._placed(known[draw.seed]), *_worth(draw)))
+        placed = {draw.seed: self._placed(known[draw.seed]) for draw in draws}
+        order = sorted(draws, key=lambda d: (placed[d.seed], -d.hard_excess, -d.soft_excess, -d.evictions))
         if order:
             ranks: tuple[Rank, ...] = ("worst", "median", "best")
             places = (0, (len(order) - 1) // 2, len(order) - 1)
@@ -112,11 +113,6 @@ class ClusterFigures:
         template_of = self._problem.template_of
         evicted = (Counter(self._workloads[int(template_of[pod])] for pod in pods) for pods in rounds)
         return max((max(counts.values()) for counts in evicted), default=0)
-
-
-def _worth(draw: Draw) -> tuple[int, ...]:
-    """What else makes a draw better, the most important first."""
-    return -draw.hard_excess, -draw.soft_excess, -draw.evictions
 
 
 def repair(figures: ClusterFigures, now: Outcome, runs: Sequence[Outcome], best: Outcome) -> RepairComparison:

@@ -50,7 +50,7 @@ class CarryingOut:
     to_spare: int | None = None
     shared: bool = False
 
-    def limits(self, setting: Setting, most_moves: int | None) -> PlanLimits:
+    def limits(self, setting: Setting, most_moves: int | None = None) -> PlanLimits:
         """The limits of a search in a setting."""
         reserve = _reserve(setting)
         if self.losses is not None:

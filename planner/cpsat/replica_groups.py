@@ -14,7 +14,7 @@ from ortools.sat.python import cp_model
 
 from planner.cpsat.lexicographic import Reached, StageGoal, reach
 from planner.cpsat.replicas import Removal, ReplicaConstraint, ReplicaGroup
-from planner.cpsat.solver import Solved, solved
+from planner.cpsat.solver import solved
 from planner.cpsat.spread import DomainPods, Spread
 from planner.proof.meter import Meter
 
@@ -55,15 +55,13 @@ class RemovalModel:
         """
         numbers = tuple(replica_group.taken for replica_group in self._removal.replica_groups)
         stages: list[Reached] = []
-        for reached in reach(self._cp, self._objectives(), lambda _: self._solved(meter)):
+        work = meter.effort.scale_down.stage_work
+        for reached in reach(self._cp, self._objectives(), lambda _: solved(self._cp, meter, work)):
             numbers = tuple(reached.solver.value(variable) for variable in self._gone)
             stages.append(reached)
             if len(stages) <= _OF_SPREAD:
                 tell(stages)
         return Chosen(numbers, tuple(stages))
-
-    def _solved(self, meter: Meter) -> Solved:
-        return solved(self._cp, meter, meter.effort.scale_down.stage_work)
 
     def _objectives(self) -> Iterator[StageGoal]:
         yield StageGoal("hard excess", self._sum(self._excess[True]))

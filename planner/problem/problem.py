@@ -61,7 +61,9 @@ class Problem:
         self._resize = Resize(self.behaviour.resizes_pods, self.behaviour.resize_takes_sums)
         self.devices = DeviceClaims(cluster)
         self.nodes = NodeAxis(cluster.nodes)
-        pods = [pod for pod in cluster.pods if self._concerns(pod)]
+        # Finished pods, and pods on nodes that are not in the snapshot, take no part.
+        there = {None, "", *self.nodes.index}
+        pods = [pod for pod in cluster.pods if not pod.is_finished and pod.spec.node_name in there]
         self.pods: tuple[Pod, ...] = tuple(pods)
         self.pod_index: MutableMapping[str, int] = {pod.key: place for place, pod in enumerate(pods)}
         self.node_of: Codes = np.array(
@@ -216,10 +218,6 @@ class Problem:
     def _leaving(pod: Pod, now: datetime) -> Pod:
         metadata = pod.metadata.model_copy(update={"deletion_timestamp": now})
         return pod.model_copy(update={"metadata": metadata})
-
-    def _concerns(self, pod: Pod) -> bool:
-        """Finished pods, and pods on nodes that are not in the snapshot, take no part."""
-        return not pod.is_finished and (not pod.spec.node_name or pod.spec.node_name in self.nodes.index)
 
     def requests_of(self, pod: Pod, defaults: Mapping[str, int] | None = None) -> dict[str, int]:
         """What a pod counts by resource; `defaults` stand in where a container asks for nothing."""

@@ -78,15 +78,12 @@ class Descheduler:
         found = list(held.values())
         self._shuffle(found)
         for pods in found:
-            pods.sort(key=self._name)
+            pods.sort(key=lambda pod: self._problem.pods[pod].name)
             self._shuffle(pods)
             pods.sort(key=self._rank)
         for pod in given(sorted(found, key=len), constraint.max_skew, fits.__getitem__):
             if fits[pod] or not self._looks_for_room:
                 yield pod
-
-    def _name(self, pod: int) -> str:
-        return self._problem.pods[pod].name
 
     def _rank(self, pod: int) -> tuple[bool, int]:
         """Pods that name no nodes go before those that do; of these the highest priority goes first."""
