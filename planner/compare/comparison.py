@@ -45,7 +45,7 @@ from planner.proof.clock import Clock, Progress
 from planner.proof.effort import DRAWS_SHARE
 from planner.rebalance.plan import rebalance
 from planner.scheduler.remarks import remarks
-from planner.whatif.afresh import afresh as all_pending
+from planner.whatif.pods import afresh as all_pending
 
 #: The columns that mean something for a question; others are there when they are asked for.
 _SHOWN: dict[Question, frozenset[ColumnName]] = {

@@ -17,7 +17,7 @@ from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
 from planner.scheduler.remarks import no_profile
-from planner.whatif.jobs import fail_jobs, failing
+from planner.whatif.eviction import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
 
 #: The namespace and the name of a StatefulSet.
