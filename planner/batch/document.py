@@ -46,7 +46,7 @@ def document(
         steps=tuple(
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
         ),
-        unplaced=tuple(_unplaced(pending, waiting)),
+        unplaced=tuple(_unplaced(pending)),
         verdicts=plan.Verdicts(sequence=in_sequence, final_state=stands(problem, pending.state.node_of)),
         kubernetes=problem.kubernetes.document,
         notes=(
@@ -92,18 +92,6 @@ def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
     return accepted
 
 
-def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterator[plan.Unplaced]:
-    """The pods left over, each with kube's line in the state that the plan leads to."""
-    problem = pending.problem
-    left = {number: set(pods) for number, pods in waiting.items() if pods}
-    lines = {number: line(pending, number) for number in left}
-    for pod in pending.scheduler.queue:
-        number = int(problem.template_of[pod])
-        held = problem.held_back(pod)
-        if held or pod in left.get(number, ()):
-            yield plan.Unplaced(pod=problem.pods[pod].key, message=held or lines[number])
-
-
 def line(pending: Pending, number: int) -> str:
     """kube's line about a template in the state as it is."""
     return pending.framework(number).diagnose(pending.plan(number)).message()
@@ -139,14 +127,14 @@ def _preempting(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Itera
 
 def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     """The plan with its bounds and what is left over; it has been carried out in `pending.state`."""
-    if not _replay(pending, found.actions):
+    if not _carry_out(pending, found.actions):
         raise InternalError("a plan with moves broke the filters when it was replayed")
     problem = pending.problem
     return plan.PlacementPlan(
         status=status_of(found.stages[:-1]),
         objective=tuple(stage.objective() for stage in found.stages),
         steps=tuple(_step(pending, action) for action in found.actions),
-        unplaced=tuple(_unplaced(pending, found.actions)),
+        unplaced=tuple(_unplaced(pending, evicted(found.actions))),
         verdicts=plan.Verdicts(sequence=True, final_state=stands(problem, pending.state.node_of)),
         kubernetes=problem.kubernetes.document,
         notes=(
@@ -160,7 +148,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     )
 
 
-def _replay(pending: Pending, actions: Sequence[Action]) -> bool:
+def _carry_out(pending: Pending, actions: Sequence[Action]) -> bool:
     """Carry out one action after the other; whether the filters accepted each bind when it was made."""
     pending.bind_where_they_run()
     for action in actions:
@@ -183,10 +171,13 @@ def _step(pending: Pending, action: Action) -> plan.PlanStep:
     )
 
 
-def _unplaced(pending: Pending, actions: Sequence[Action]) -> Iterator[plan.Unplaced]:
-    """The pods without a place at the end: those of the queue, then those evicted for good."""
+def _unplaced(pending: Pending, gone: Sequence[int] = ()) -> Iterator[plan.Unplaced]:
+    """The pods without a place at the end: those of the queue, then those evicted for good.
+
+    Each with kube's line in the state that the plan leads to.
+    """
     problem, node_of = pending.problem, pending.state.node_of
-    lost = [pod for pod in evicted(actions) if node_of[pod] < 0]
+    lost = [pod for pod in gone if node_of[pod] < 0]
     lines: dict[int, str] = {}
     for pod in (*pending.scheduler.queue, *lost):
         if held := problem.held_back(pod):
