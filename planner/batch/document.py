@@ -21,7 +21,7 @@ from planner.problem import endings
 from planner.proof.bounds import status_of
 from planner.scheduler.order import Step
 from planner.scheduler.preemption import may_preempt
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 
 
 def document(
@@ -50,10 +50,7 @@ def document(
         verdicts=plan.Verdicts(sequence=in_sequence, final_state=stands(problem, pending.state.node_of)),
         kubernetes=problem.kubernetes.document,
         notes=(
-            *problem.cluster.notes,
-            *problem.notes,
-            *problem.unproved,
-            *remarks(problem),
+            *notes_on(problem, proves=True),
             *_notes(found, final_state=final_state),
             *_preempting(pending, waiting),
             *broken_for_running(problem, pending.state.node_of),
@@ -138,10 +135,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
         verdicts=plan.Verdicts(sequence=True, final_state=stands(problem, pending.state.node_of)),
         kubernetes=problem.kubernetes.document,
         notes=(
-            *problem.cluster.notes,
-            *problem.notes,
-            *problem.unproved,
-            *remarks(problem),
+            *notes_on(problem, proves=True),
             *about_evictions(problem, pending.controllers, evicted(found.actions), pending.kept),
             *endings.left_alone(pending.kept),
         ),

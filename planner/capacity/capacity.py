@@ -29,7 +29,7 @@ from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
 from planner.proof.effort import STANDARD
 from planner.scheduler.other_ties import NOT_DRAWN, some_of
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
@@ -89,9 +89,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
         notes=tuple(
             dict.fromkeys(
                 (
-                    *cluster.notes,
-                    *problem.notes,
-                    *remarks(problem),
+                    *notes_on(problem),
                     *left_out(cluster),
                     *(() if sets is None else of_other_schedulers(cluster, sets)),
                     *(ineffective(cluster) if autoscalers else ()),

@@ -27,7 +27,7 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
 from planner.rebalance.document import before_and_after, changes, steps, undecided_landings
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 
 _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 
@@ -88,10 +88,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         domains_lost=tuple(_lost_domains(trial, emptied.removed)),
         kubernetes=trial.problem.kubernetes.document,
         notes=(
-            *trial.problem.cluster.notes,
-            *trial.problem.notes,
-            *trial.problem.unproved,
-            *remarks(trial.problem),
+            *notes_on(trial.problem, proves=True),
             *undecided_landings(trial, emptied.waves),
             *taken_for_granted(trial.problem, _made_again(emptied, question.survive)),
             *notes,

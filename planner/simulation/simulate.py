@@ -18,7 +18,7 @@ from planner.documents.rollout import AppliedSimulation
 from planner.problem.problem import Problem
 from planner.proof.clock import Progress
 from planner.scheduler.draws import sampled
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 
 
@@ -68,9 +68,7 @@ def simulate(
         contradicted=contradicted,
         kubernetes=problem.kubernetes.document,
         notes=(
-            *cluster.notes,
-            *problem.notes,
-            *remarks(problem),
+            *notes_on(problem),
             *_drawn(scheduler, seed, preemption),
             *notes_of(contradicted),
             *_tried_again(scheduler, left),

@@ -26,7 +26,7 @@ from planner.proof.clock import is_stop_requested, looking_for, report_best
 from planner.proof.effort import STANDARD, DrainEffort, DrawEffort, Effort
 from planner.scheduler import other_ties
 from planner.scheduler.other_ties import NOT_DRAWN
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 from planner.simulation.drain import held, report
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.fixes import Fixes
@@ -324,9 +324,7 @@ class DrainRun:
         impacts: Sequence[tuple[Job, Impact]],
     ) -> Iterator[str]:
         problem, doubled, absent = self._problem, self._doubled, self._replaced.values()
-        yield from self._cluster.notes
-        yield from problem.notes
-        yield from remarks(problem)
+        yield from notes_on(problem)
         yield from report.overridden(problem, evicted)
         yield from report.not_made_again(problem, self._controllers, evicted)
         yield from taken_for_granted(problem, evicted)
