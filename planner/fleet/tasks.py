@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from models import Cluster
 from planner.documents.plan import Document
@@ -42,11 +41,8 @@ class Reply:
         return cls(NO_ANSWER, None, error)
 
 
-class Ask(Protocol):
-    """What a worker does for a task; it can be pickled."""
-
-    def __call__(self) -> Reply:
-        """The answer."""
+#: What a worker does for a task; it can be pickled.
+Ask = Callable[[], Reply]
 
 
 @dataclass(frozen=True, slots=True)
