@@ -14,7 +14,7 @@ from models import Cluster
 from planner import compare, simulate
 from planner.documents.columns import ComparedColumn
 from planner.problem.problem import Problem
-from planner.whatif.afresh import afresh
+from planner.whatif.pods import afresh
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ def changed(cluster: Cluster, changes: Changes, namespace: str | None = None) ->
         if HOLDING.get() is None:
             cluster = make()
         else:
-            from planner.fleet.held import held
+            from planner.fleet.tasks import held
 
             cluster = held(number, (id(cluster), name, value, namespace), make)
     return cluster

@@ -37,7 +37,7 @@ def load(
     """
     request = (tuple(filename or ()), recursive, context, kubeconfig, namespace, server_dry_run)
     if (content := HOLDING.get()) is not None:
-        from planner.fleet.held import held
+        from planner.fleet.tasks import held
 
         return held(0, (content, request), lambda: _load(*request))
     return _load(*request)

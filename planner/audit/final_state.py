@@ -37,7 +37,11 @@ def stands(problem: Problem, node_of: Codes) -> bool:
         here = pods[came[pods] >= 0]
         if not all(one.accepts_again(template, here) for one in filters[asked.name(template)]):
             return False
-    if _attaches_too_many(problem, state) or _lacks_volumes(problem, state, came):
+    # Pods that share volumes may bring some that a node cannot attach: beside each other none is new.
+    attached = NodeVolumeLimits(problem, state) if problem.cluster.csi_nodes else None
+    if attached is not None and attached.is_overattached(NodeVolumeLimits(problem, State(problem))):
+        return False
+    if _lacks_volumes(problem, state, came):
         return False
     apart = {*asked.apart(state, stayed)}
     return not apart or apart <= {*asked.apart(State(problem), stayed)}
@@ -103,13 +107,6 @@ class _Asked:
                 template = self._problem.template(pod)
                 if self._runs(template, InterPodAffinity) and not template.terminating:
                     yield found
-
-
-def _attaches_too_many(problem: Problem, state: State) -> bool:
-    """Whether pods that share volumes bring some that a node cannot attach: beside each other none is new."""
-    return bool(problem.cluster.csi_nodes) and NodeVolumeLimits(problem, state).is_overattached(
-        NodeVolumeLimits(problem, State(problem))
-    )
 
 
 def _lacks_volumes(problem: Problem, state: State, came: Codes) -> bool:

@@ -34,7 +34,7 @@ def audit(problem: Problem, node_of: Codes) -> CheckReport:
     state = State(problem, node_of)
     spread = take(problem, state)
     surplus = [amount for found in spread if found.hard for amount in found.surplus.values()]
-    findings = tuple(_finding(violation) for violation in findings_of(problem, state))
+    findings = tuple(Finding(**found._asdict()) for found in findings_of(problem, state))
     return CheckReport(
         constraints=tuple(map(report_of, spread)),
         findings=findings,
@@ -72,10 +72,6 @@ def findings_of(problem: Problem, state: State) -> Iterator[Violation]:
         yield from family(problem, state).violations()
 
 
-def _finding(violation: Violation) -> Finding:
-    return Finding(plugin=violation.plugin, pod=violation.pod, node=violation.node, message=violation.message)
-
-
 def named(found: SpreadCounts) -> dict[str, Any]:
     """The fields by which documents name a constraint."""
     constraint = found.rule.constraint
@@ -105,7 +101,6 @@ def change_of(before: SpreadCounts | None, after: SpreadCounts) -> SpreadChange:
 
 
 def report_of(found: SpreadCounts) -> ConstraintReport:
-    """A constraint and its pods, as documents have it."""
     return ConstraintReport(
         **named(found),
         min_domains=found.rule.constraint.min_domains,

@@ -29,7 +29,6 @@ class ReplicaLimit:
 
     @classmethod
     def of(cls, problem: Problem, most: int) -> ReplicaLimit:
-        """The limit with what is down in a cluster."""
         return cls(most, replicas_down(problem))
 
     def at_once(self, workload: str) -> int:

@@ -1,11 +1,12 @@
 """How a state is spread: the pods of every constraint per domain, and what is too much.
 
 A constraint counts once for each namespace, workload and distinct set of terms, however many
-templates carry it.
+templates carry it.  What gets better elsewhere makes up for none that is more broken than before.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import compress, pairwise
@@ -17,6 +18,7 @@ from models.cluster import Cluster
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
+from planner.documents.plan import WorseConstraint
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -56,7 +58,6 @@ class SpreadCounts(AskedRule):
 
     @property
     def domains(self) -> dict[str, int]:
-        """The pods of every domain by its name."""
         return self.named(self.rule.counts.domains)
 
     def named(self, chosen: Mask) -> dict[str, int]:
@@ -205,3 +206,39 @@ def _requirement(key: str, operator: str, values: tuple[str, ...]) -> str:
             return f"!{key}"
         case _:
             return f"{key} {operator.lower()} ({','.join(values)})"
+
+
+#: Constraints of a workload over a key: its namespace, its name, and the key.
+WorkloadConstraint = tuple[str, str, str]
+#: A constraint, and how many pods it has too many.
+Surplus = tuple[WorkloadConstraint, int]
+
+
+def surpluses_of(counts: Iterable[SpreadCounts]) -> Iterator[Surplus]:
+    """What each hard constraint has too much."""
+    for item in counts:
+        if item.hard:
+            key = item.rule.constraint.topology_key
+            yield (item.namespace, item.workload, key), sum(item.surplus.values())
+
+
+def worse_constraints(before: Iterable[Surplus], after: Iterable[Surplus]) -> Iterator[WorseConstraint]:
+    """The constraints of a workload over a key that have more too many together, by name."""
+    had, have = summed(before), summed(after)
+    for (namespace, workload, key), pods in sorted(have.items()):
+        if pods > had[namespace, workload, key]:
+            yield WorseConstraint(
+                namespace=namespace,
+                workload=workload,
+                topology_key=key,
+                excess_before=had[namespace, workload, key],
+                excess_after=pods,
+            )
+
+
+def summed(several: Iterable[Surplus]) -> Counter[WorkloadConstraint]:
+    """What the constraints of a workload over a key have too much together."""
+    found = Counter[WorkloadConstraint]()
+    for whose, pods in several:
+        found[whose] += pods
+    return found

@@ -13,10 +13,8 @@ from collections import Counter
 
 from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
-from planner.batch.packing.assignment import Assignment
+from planner.batch.packing.assignment import Assignment, PackingRepair, Repack
 from planner.batch.packing.level_quotas import LevelQuotas
-from planner.batch.packing.repack import Repack
-from planner.batch.packing.repair import PackingRepair
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups

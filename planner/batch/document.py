@@ -1,4 +1,4 @@
-"""What the search found, as the document that is printed; every plan is replayed on the way."""
+"""What the search found, with moves or without, as the document that is printed; every plan is replayed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import numpy as np
 from models.errors import InternalError
 from models.words import counted
 from planner.audit.final_state import broken_for_running, stands
+from planner.batch.move_incumbent import Moved
 from planner.batch.pending import Pending
 from planner.batch.search import Result
+from planner.batch.steps import Action, evicted
 from planner.documents import plan
+from planner.eviction.job_notes import about_evictions
+from planner.problem import endings
 from planner.proof.bounds import status_of
 from planner.scheduler.order import Step
 from planner.scheduler.preemption import may_preempt
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 
 
 def document(
@@ -42,14 +46,11 @@ def document(
         steps=tuple(
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
         ),
-        unplaced=tuple(_unplaced(pending, waiting)),
+        unplaced=tuple(_unplaced(pending)),
         verdicts=plan.Verdicts(sequence=in_sequence, final_state=stands(problem, pending.state.node_of)),
         kubernetes=problem.kubernetes.document,
         notes=(
-            *problem.cluster.notes,
-            *problem.notes,
-            *problem.unproved,
-            *remarks(problem),
+            *notes_on(problem, proves=True),
             *_notes(found, final_state=final_state),
             *_preempting(pending, waiting),
             *broken_for_running(problem, pending.state.node_of),
@@ -88,18 +89,6 @@ def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
     return accepted
 
 
-def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterator[plan.Unplaced]:
-    """The pods left over, each with kube's line in the state that the plan leads to."""
-    problem = pending.problem
-    left = {number: set(pods) for number, pods in waiting.items() if pods}
-    lines = {number: line(pending, number) for number in left}
-    for pod in pending.scheduler.queue:
-        number = int(problem.template_of[pod])
-        held = problem.held_back(pod)
-        if held or pod in left.get(number, ()):
-            yield plan.Unplaced(pod=problem.pods[pod].key, message=held or lines[number])
-
-
 def line(pending: Pending, number: int) -> str:
     """kube's line about a template in the state as it is."""
     return pending.framework(number).diagnose(pending.plan(number)).message()
@@ -131,3 +120,64 @@ def _preempting(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Itera
             f"kube-scheduler may preempt pods of lower priority for {number} of the pods left over: "
             f"`planner simulate` shows whether it does; here no pod is evicted"
         )
+
+
+def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
+    """The plan with its bounds and what is left over; it has been carried out in `pending.state`."""
+    if not _carry_out(pending, found.actions):
+        raise InternalError("a plan with moves broke the filters when it was replayed")
+    problem = pending.problem
+    return plan.PlacementPlan(
+        status=status_of(found.stages[:-1]),
+        objective=tuple(stage.objective() for stage in found.stages),
+        steps=tuple(_step(pending, action) for action in found.actions),
+        unplaced=tuple(_unplaced(pending, evicted(found.actions))),
+        verdicts=plan.Verdicts(sequence=True, final_state=stands(problem, pending.state.node_of)),
+        kubernetes=problem.kubernetes.document,
+        notes=(
+            *notes_on(problem, proves=True),
+            *about_evictions(problem, pending.controllers, evicted(found.actions), pending.kept),
+            *endings.left_alone(pending.kept),
+        ),
+    )
+
+
+def _carry_out(pending: Pending, actions: Sequence[Action]) -> bool:
+    """Carry out one action after the other; whether the filters accepted each bind when it was made."""
+    pending.bind_where_they_run()
+    for action in actions:
+        if action.node is None:
+            pending.state.unbind(action.pod)
+            continue
+        if not pending.fits(action.pod, action.node):
+            return False
+        pending.state.bind(action.pod, action.node)
+    return True
+
+
+def _step(pending: Pending, action: Action) -> plan.PlanStep:
+    names = pending.problem.nodes.names
+    return plan.PlanStep(
+        action="evict" if action.node is None else "bind",
+        pod=pending.problem.pods[action.pod].key,
+        node=None if action.node is None else names[action.node],
+        source=None if action.source is None else names[action.source],
+    )
+
+
+def _unplaced(pending: Pending, gone: Sequence[int] = ()) -> Iterator[plan.Unplaced]:
+    """The pods without a place at the end: those of the queue, then those evicted for good.
+
+    Each with kube's line in the state that the plan leads to.
+    """
+    problem, node_of = pending.problem, pending.state.node_of
+    lost = [pod for pod in gone if node_of[pod] < 0]
+    lines: dict[int, str] = {}
+    for pod in (*pending.scheduler.queue, *lost):
+        if held := problem.held_back(pod):
+            yield plan.Unplaced(pod=problem.pods[pod].key, message=held)
+        elif node_of[pod] < 0:
+            number = int(problem.template_of[pod])
+            if number not in lines:
+                lines[number] = line(pending, number)
+            yield plan.Unplaced(pod=problem.pods[pod].key, message=lines[number])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from planner.audit.usage import makes_used, occupied
+from planner.audit.summary import makes_used, occupied
 from planner.batch.pending import Pending
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinityPlugin

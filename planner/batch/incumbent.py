@@ -29,7 +29,6 @@ class Proof:
     source: str
 
     def claims(self) -> Iterator[Claim]:
-        """A claim for every stage."""
         before: dict[str, int] = {}
         for name, bound in self.bounds.items():
             yield Claim(name, Bound(bound, self.source), dict(before))

@@ -11,25 +11,29 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import count
+from typing import TYPE_CHECKING
 
 from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
 from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
 from planner.batch.move_incumbent import Moved, MoveIncumbent, Placed
-from planner.batch.move_models import exact_model, relaxation
 from planner.batch.packing.covers import Covers
 from planner.batch.packing.filling import Filling, kept_on_current_node
-from planner.batch.packing.insertion import Insertion
 from planner.batch.packing.neighbourhoods import Neighbourhoods
+from planner.batch.packing.tabu import Insertion
 from planner.batch.packing.vectors import Arrangement, Vectors
 from planner.batch.pending import Pending
 from planner.batch.search import BatchSearch
 from planner.batch.steps import Action, arrangement_of
 from planner.documents.plan import MOVES
+from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes
 from planner.proof.effort import EvictionEffort
 from planner.proof.meter import Meter
+
+if TYPE_CHECKING:
+    from planner.cpsat.model import BatchModel, FoundCounts
 
 
 def work_of_round(number: int, effort: EvictionEffort) -> float:
@@ -143,7 +147,6 @@ class EvictionSearch:
             self._best.tighten(found.bounds)
 
     def _by_priority(self, pods: Placed) -> dict[int, int]:
-        """So many pods of the first priorities."""
         return dict(zip(self._pending.priorities, pods, strict=False))
 
     def _goes_on(self, number: int) -> bool:
@@ -264,3 +267,30 @@ class EvictionSearch:
         if found is not None:
             self._best.needs_moves(found.bounds[MOVES])
             self._best.offer(Arrangement(found.phases[0], found.staying), thorough=True)
+
+
+def exact_model(pending: Pending) -> BatchModel:
+    """A number for every template and node, with every budget."""
+    model = _model(pending, None)
+    for pods, allowed in pending.budgets:
+        model.evict_at_most({int(pending.problem.template_of[pod]) for pod in pods}, allowed)
+    return model
+
+
+def relaxation(pending: Pending, known: Mapping[int, int], meter: Meter) -> FoundCounts | None:
+    """The most pods over cells of nodes, given how many the first priorities have at most."""
+    most = max(1, meter.effort.evictions.relaxed_pairs // max(1, len(pending.pods)))
+    least = meter.effort.cells.least_alike
+    cells = NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most, least)
+    model = _model(pending, cells)
+    model.at_most(known)
+    return model.solve(model.pods_placed(meter.effort.evictions.relaxation_work), None, meter)
+
+
+def _model(pending: Pending, cells: NodeGroups | None) -> BatchModel:
+    from planner.cpsat.model import BatchModel
+    from planner.cpsat.variables import Batch
+
+    room, running = pending.room(pending.wanted), pending.running_counts()
+    batch = Batch(pending.problem, pending.wanted, room, cells=cells, running=running)
+    return BatchModel(batch, pending.profiles())

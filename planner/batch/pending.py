@@ -122,7 +122,6 @@ class Pending(ProfiledState):
         return self.problem.templates[number].priority
 
     def fits(self, pod: int, node: int) -> bool:
-        """Whether all filters accept a pod on a node now."""
         return self.accepts(int(self.problem.template_of[pod]), node)
 
     @cached_property
@@ -176,7 +175,6 @@ class Pending(ProfiledState):
         return {number: room * chosen for number, room in self.room(wanted).items()}
 
     def by_priority(self, pods: Mapping[int, int]) -> Counter[int]:
-        """So many pods of every template, by priority."""
         found = Counter[int]()
         for number, count in pods.items():
             found[self.priority(number)] += count

@@ -111,7 +111,6 @@ class Positions:
                 rank += 1
 
     def accepting(self, rank: int, position: Position) -> list[int]:
-        """The nodes that accept one more pod."""
         key = position & self._watched[rank]
         far = self._open[rank].get(key)
         if far is None:

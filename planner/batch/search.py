@@ -42,7 +42,6 @@ class Result:
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The binds in their order."""
         return self.best.steps or ()
 
 

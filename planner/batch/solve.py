@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from models import Cluster
 from models.errors import InputError
-from planner.batch.document import document
+from planner.batch.document import document, move_document
 from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
-from planner.batch.move_document import move_document
 from planner.batch.moves import EvictionSearch
 from planner.batch.pending import Pending
 from planner.batch.search import MOST_PODS, BatchSearch

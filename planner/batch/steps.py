@@ -27,7 +27,6 @@ class Action:
 
 
 def evicted(actions: Sequence[Action]) -> list[int]:
-    """The pods that are evicted, in their order."""
     return [action.pod for action in actions if action.node is None]
 
 
@@ -72,7 +71,6 @@ class ActionOrder:
         return ActionSequence([*first, *then], evicts_first=True)
 
     def _named(self, steps: Sequence[Step], going: dict[int, int]) -> list[tuple[int, int]]:
-        """The pods that are bound, and where."""
         waiting = self._waiting(going)
         return [(waiting[number].pop(), node) for number, node in steps]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
 from typing import NamedTuple
 
 from models import Cluster
@@ -147,7 +146,9 @@ def _unplaced(scheduler: Scheduler) -> tuple[Iterable[SchedulingDecision], bool]
                 left[decision.pod] = decision
             evicts |= bool(decision.victims)
             changed |= decision.node is not None or bool(decision.victims)
-            for pod in filter(partial(_comes_back, scheduler), decision.victims):
+            for pod in decision.victims:
+                if scheduler.problem.pods[pod].metadata.controller is None:
+                    continue
                 if lost := _left_alone(scheduler, pod):
                     elsewhere[pod] = lost
                 else:
@@ -162,7 +163,3 @@ def _left_alone(scheduler: Scheduler, pod: int) -> SchedulingDecision | None:
     """What there is of a decision about a pod of a scheduler without a profile."""
     name = scheduler.problem.pods[pod].spec.scheduler_name
     return None if name in scheduler.schedulers else SchedulingDecision(pod, None, no_profile(name))
-
-
-def _comes_back(scheduler: Scheduler, pod: int) -> bool:
-    return scheduler.problem.pods[pod].metadata.controller is not None

@@ -1,31 +1,39 @@
-"""`planner capacity`: each workload for itself, over the same state."""
+"""`planner capacity`: each workload for itself, over the same state.
+
+What the best placement could hold is asked of `solve`, given the same replicas, with its bound.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from models import Cluster
+from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import ByController
-from models.errors import InputError
+from models.errors import InputError, InternalError
+from models.objects.pod import Pod
 from models.snapshot import Snapshot
+from planner.batch.solve import solve
 from planner.capacity.autoscalers import at_maximum
-from planner.capacity.best import BestAnswer, with_best
 from planner.capacity.drawn import CapacityDraws
 from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
 from planner.capacity.sets import count_sets, of_other_schedulers
 from planner.capacity.walk import walked
 from planner.documents.capacity import AutoscalerCapacity, Capacity, SetCapacity, WorkloadCapacity
-from planner.documents.plan import Cut
+from planner.documents.plan import PODS_PLACED, Cut, Objective
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested
 from planner.proof.effort import STANDARD
 from planner.scheduler.other_ties import NOT_DRAWN, some_of
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 from planner.whatif.autoscaling import ineffective
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
+from planner.whatif.scaling import scale
 from planner.whatif.unforeseen import left_out, why_unforeseen
 
 
@@ -81,9 +89,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
         notes=tuple(
             dict.fromkeys(
                 (
-                    *cluster.notes,
-                    *problem.notes,
-                    *remarks(problem),
+                    *notes_on(problem),
                     *left_out(cluster),
                     *(() if sets is None else of_other_schedulers(cluster, sets)),
                     *(ineffective(cluster) if autoscalers else ()),
@@ -187,3 +193,81 @@ def _surviving(
             answers[asked.name].append(BestAnswer(left, asked, found, domain))
     counted = [found for found in answers.values() if len(found) == len(clusters)]
     return [min(found, key=lambda answer: answer.found.more) for found in counted]
+
+
+@dataclass(frozen=True, slots=True)
+class BestAnswer:
+    """What was found for a workload in a cluster: the one asked about, or what is left without a domain."""
+
+    cluster: Cluster
+    asked: Asked
+    found: Found
+    lost: str | None = None
+
+
+def with_best(
+    answers: Sequence[BestAnswer],
+    rows: Sequence[WorkloadCapacity],
+    time_limit: float,
+    stop_event: threading.Event | None,
+) -> tuple[list[WorkloadCapacity], bool]:
+    """The rows with what a plan places and its bound, and whether the time was up before that was known."""
+    ends, told, cut = time.monotonic() + time_limit, list[WorkloadCapacity](), False
+    for number, (answer, row) in enumerate(zip(answers, rows, strict=True)):
+        left = (ends - time.monotonic()) / (len(rows) - number)
+        if left <= 0 or is_stop_requested(stop_event):
+            told.append(row)
+            cut = True
+            continue
+        most = answer.found.most
+        if most is None:
+            told.append(row)
+            continue
+        # What was counted up to the most pods that are made at all bounds nothing.
+        limit = most if most < MOST_NEW_PODS else None
+        if row.more >= most:
+            told.append(row.model_copy(update={"best": row.more, "bound": limit}))
+            continue
+        tried = min(most, MOST_NEW_PODS - answer.asked.replicas)
+        plan = solve(_at_its_turn(answer, tried), time_limit=left, stop_event=stop_event)
+        stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
+        best = max(sum(stage.value for stage in stages), row.more)
+        most_placed = _bound(stages)
+        # Where all that were tried may have a node, more may.
+        bound = most_placed if most_placed is not None and most_placed < tried else limit
+        if bound is not None and bound < best:
+            raise InternalError(
+                f"{row.workload}: {best} replicas are placed, and {bound} were said to be the most"
+            )
+        told.append(row.model_copy(update={"best": best, "bound": bound}))
+        cut = cut or plan.cut
+    return told, cut
+
+
+def _bound(stages: Sequence[Objective]) -> int | None:
+    """What no plan places more of; None where that is not known of every priority."""
+    bounds = [stage.bound for stage in stages if stage.bound is not None and not stage.assumes]
+    return sum(bounds) if len(bounds) == len(stages) else None
+
+
+def _at_its_turn(answer: BestAnswer, more: int) -> Cluster:
+    """The cluster when the scheduler comes to the replicas, with so many of them to come."""
+    cluster, asked, found = answer.cluster, answer.asked, answer.found
+    scaled = scale(cluster, asked.name, asked.replicas + more)
+    known = {pod.key for pod in cluster.pods}
+    pods = tuple(
+        there
+        for pod in scaled.pods
+        if (there := pod if pod.key not in known else _standing(pod, found)) is not None
+    )
+    return replace(scaled, pods=pods)
+
+
+def _standing(pod: Pod, found: Found) -> Pod | None:
+    """A pod where it is at that time; None where it is evicted, or still waits."""
+    if pod.key not in found.decided:
+        return pod if pod.spec.node_name or pod.is_finished else None
+    node = found.decided[pod.key]
+    if node is None:
+        return None
+    return pod.on(node)

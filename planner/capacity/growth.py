@@ -151,7 +151,6 @@ def ordinals_of(asked: Asked, replicas: int) -> Sequence[int]:
 
 
 def name_of(workload: StatefulSet, ordinal: int | None) -> str:
-    """The name of a replica."""
     return f"{workload.name}-{ordinal}"
 
 

@@ -191,16 +191,17 @@ def _together(copies: Sequence[Snapshot]) -> Snapshot:
     several: dict[str, Any] = {
         field.name: (
             *first,
-            *(item for copy in copies[1:] for item in getattr(copy, field.name) if _is_copied(item)),
+            *(
+                item
+                for copy in copies[1:]
+                for item in getattr(copy, field.name)
+                if isinstance(item, NamespacedObject | Namespace)
+            ),
         )
         for field in fields(copies[0])
         if isinstance(first := getattr(copies[0], field.name), tuple)
     }
     return replace(copies[0], **several)
-
-
-def _is_copied(item: object) -> bool:
-    return isinstance(item, NamespacedObject | Namespace)
 
 
 def _free_numbers(cluster: Snapshot, manifests: Snapshot) -> Iterator[int]:

@@ -25,8 +25,7 @@ from planner.capacity.growth import (
     names_taken,
     ordinals_of,
 )
-from planner.capacity.quotas import RoomInQuotas, earlier, not_yet_asked_for
-from planner.capacity.replicas import Found, count, limits
+from planner.capacity.replicas import Found, RoomInQuotas, count, earlier, limits, not_yet_asked_for
 from planner.capacity.room import at_most, order_matters
 from planner.problem.problem import Problem
 from planner.problem.templates import ruled_keys

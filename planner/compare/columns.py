@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from models.errors import InternalError
 from planner.audit import spread_counts
 from planner.audit.summary import by_priority, summary
 from planner.compare.ways import Outcome
 from planner.documents.columns import ComparedColumn, Draw, Rank
+from planner.documents.comparison import BestRepair, DeschedulerRun, RepairComparison
 from planner.documents.figures import RepairFigures, Summary
 from planner.eviction.protections import HARD
 from planner.problem.nodes import Codes
@@ -55,7 +57,6 @@ class ClusterFigures:
         )
 
     def draws(self, outcomes: Iterable[Outcome]) -> list[Draw]:
-        """The outcomes that have a seed, in short."""
         return [self._draw(outcome, outcome.seed) for outcome in outcomes if outcome.seed is not None]
 
     def ranked(self, outcomes: Sequence[Outcome], draws: Sequence[Draw]) -> Iterator[tuple[Rank, Outcome]]:
@@ -64,7 +65,8 @@ class ClusterFigures:
         Pods placed count first, the highest priority before others, then what is too much, then evictions.
         """
         known = {outcome.seed: outcome for outcome in outcomes}
-        order = sorted(draws, key=lambda draw: (*self._placed(known[draw.seed]), *_worth(draw)))
+        placed = {draw.seed: self._placed(known[draw.seed]) for draw in draws}
+        order = sorted(draws, key=lambda d: (placed[d.seed], -d.hard_excess, -d.soft_excess, -d.evictions))
         if order:
             ranks: tuple[Rank, ...] = ("worst", "median", "best")
             places = (0, (len(order) - 1) // 2, len(order) - 1)
@@ -113,6 +115,32 @@ class ClusterFigures:
         return max((max(counts.values()) for counts in evicted), default=0)
 
 
-def _worth(draw: Draw) -> tuple[int, ...]:
-    """What else makes a draw better, the most important first."""
-    return -draw.hard_excess, -draw.soft_excess, -draw.evictions
+def repair(figures: ClusterFigures, now: Outcome, runs: Sequence[Outcome], best: Outcome) -> RepairComparison:
+    """The first of Descheduler's runs is the one without draws."""
+    named, *draws = [_run(figures, outcome) for outcome in runs]
+    plan = best.plan
+    if plan is None:
+        raise InternalError("the best outcome has no plan")
+    return RepairComparison(
+        before=figures.repair(now),
+        descheduler=named,
+        draws=tuple(draws),
+        optimal=BestRepair(
+            **dict(figures.repair(best)),
+            status=plan.status,
+            objective=plan.objective,
+            proved=plan.status == "Optimal",
+        ),
+    )
+
+
+def _run(figures: ClusterFigures, outcome: Outcome) -> DeschedulerRun:
+    found = outcome.descheduled
+    if found is None:
+        raise InternalError("not a run of Descheduler")
+    return DeschedulerRun(
+        **dict(figures.repair(outcome)),
+        seed=outcome.seed,
+        ending=found.ending,
+        preempted=found.preempted,
+    )

@@ -20,15 +20,22 @@ from models import Cluster
 from models.errors import InputError
 from models.words import counted
 from planner.audit.summary import by_priority, summary
-from planner.audit.tie_runs import Runs
 from planner.batch.solve import solve_from
-from planner.compare.columns import ClusterFigures
-from planner.compare.differences import difference
-from planner.compare.repair import repair
-from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_rebalance, by_solve
+from planner.compare.columns import ClusterFigures, repair
+from planner.compare.ways import Outcome, Runs, by_descheduler, by_kube_scheduler, by_rebalance, by_solve
 from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
-from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
-from planner.documents.figures import Summary
+from planner.documents.comparison import (
+    Comparison,
+    Difference,
+    Optimum,
+    PriorityDifference,
+    Reference,
+    Replay,
+    Replays,
+    SpreadDifference,
+    UtilisationDifference,
+)
+from planner.documents.figures import DomainCount, Summary, Utilisation
 from planner.documents.plan import SearchDocument
 from planner.eviction.controllers import DEVICES, EPHEMERAL, Controllers
 from planner.eviction.protections import unmodelled
@@ -38,7 +45,7 @@ from planner.proof.clock import Clock, Progress
 from planner.proof.effort import DRAWS_SHARE
 from planner.rebalance.plan import rebalance
 from planner.scheduler.remarks import remarks
-from planner.whatif.afresh import afresh as all_pending
+from planner.whatif.pods import afresh as all_pending
 
 #: The columns that mean something for a question; others are there when they are asked for.
 _SHOWN: dict[Question, frozenset[ColumnName]] = {
@@ -99,7 +106,6 @@ class _Limit:
         self.draws = Clock(seconds * DRAWS_SHARE, stop_event)
 
     def left(self) -> float:
-        """The seconds that are left."""
         return max(0.0, self._ends - time.monotonic())
 
 
@@ -220,3 +226,45 @@ def _replaced_as_they_were(problem: Problem) -> Iterator[str]:
                 f"{counted(pods, 'running pod')} {reason}: "
                 "where Descheduler evicts such a pod, it is made again as it was"
             )
+
+
+def difference(reference: Summary, best: Summary) -> Difference:
+    """Both summaries are of the same problem, so their rows are in the same order."""
+    return Difference(
+        placed=best.placed - reference.placed,
+        by_priority=tuple(
+            PriorityDifference(priority=ours.priority, placed=ours.placed - theirs.placed)
+            for ours, theirs in zip(best.by_priority, reference.by_priority, strict=True)
+        ),
+        spread=tuple(
+            _of_spread(ours, theirs) for ours, theirs in zip(best.spread, reference.spread, strict=True)
+        ),
+        nodes_used=best.nodes_used - reference.nodes_used,
+        utilisation=tuple(
+            _of_use(ours, theirs)
+            for ours, theirs in zip(best.utilisation, reference.utilisation, strict=True)
+        ),
+    )
+
+
+def _of_spread(ours: DomainCount, theirs: DomainCount) -> SpreadDifference:
+    return SpreadDifference(
+        namespace=ours.namespace,
+        workload=ours.workload,
+        topology_key=ours.topology_key,
+        selector=ours.selector,
+        domains={
+            domain: pods - theirs.domains[domain]
+            for domain, pods in ours.domains.items()
+            if pods != theirs.domains[domain]
+        },
+        skew=ours.skew - theirs.skew,
+    )
+
+
+def _of_use(ours: Utilisation, theirs: Utilisation) -> UtilisationDifference:
+    return UtilisationDifference(
+        resource=ours.resource,
+        mean_percent=round(ours.mean_percent - theirs.mean_percent, 1),
+        fullest_percent=round(ours.fullest_percent - theirs.fullest_percent, 1),
+    )

@@ -1,11 +1,15 @@
-"""What each way makes of the cluster: kube-scheduler, Descheduler, the plan of `solve` or of `rebalance`."""
+"""What each way makes of the cluster: kube-scheduler again and again, Descheduler, `solve`, `rebalance`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
+
+from models.words import are, counted
 from planner.compare.descheduler import Descheduled, descheduled
 from planner.documents.columns import ColumnName
 from planner.documents.move_plan import MovePlan
@@ -13,7 +17,78 @@ from planner.documents.plan import PlacementPlan
 from planner.eviction.protections import protections_of
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
-from planner.proof.clock import Clock, looking_for
+from planner.proof.clock import Clock, Progress, looking_for
+from planner.scheduler.draws import sampled
+from planner.scheduler.order import Step
+from planner.scheduler.scheduler import Scheduler
+
+
+class Runs:
+    """One run that scores all nodes, and others that draw as the program does; no pod is evicted."""
+
+    def __init__(
+        self, problem: Problem, replays: int, clock: Clock, progress: Progress | None = None
+    ) -> None:
+        """When the clock is over one replay is enough; the run without draws is always whole."""
+        self._problem = problem
+        self._replays = replays
+        self._clock = clock
+        self._progress = progress
+        self._done = 0
+
+    @cached_property
+    def queue(self) -> list[int]:
+        """The pods that are scheduled, in their order."""
+        return Scheduler(self._problem, preemption=False).queue
+
+    @cached_property
+    def by_name(self) -> Codes:
+        """Where the scheduler puts every pod when the smallest name wins."""
+        return self._run(None)
+
+    @cached_property
+    def drawn(self) -> dict[int, Codes]:
+        """Where it puts them with the seeds 1, 2, 3 and so on, as many as there is time for."""
+        found: dict[int, Codes] = {}
+        for seed in range(1, self._replays + 1):
+            if found and self._clock.over():
+                break
+            found[seed] = self._run(seed)
+        return found
+
+    def steps(self) -> Iterator[list[Step]]:
+        """The binds of every run in their order, the run without draws first."""
+        template_of = self._problem.template_of
+        for node_of in (self.by_name, *self.drawn.values()):
+            yield [(int(template_of[pod]), int(node_of[pod])) for pod in self.queue if node_of[pod] >= 0]
+
+    def notes(self) -> Iterator[str]:
+        """How many are missing; how far they differ, where each looked at a part of the nodes only."""
+        if not self.queue:
+            return
+        played = len(self.drawn)
+        if played < self._replays:
+            yield f"stopped after {played} of {self._replays} replays"
+        looked_at = sampled(self._problem)
+        if looked_at is None:
+            return
+        placed = np.stack([*self.drawn.values()])[:, self.queue]
+        size, pods = self._problem.nodes.size, len(self.queue)
+        varied = int(np.count_nonzero((placed != placed[0]).any(axis=0)))
+        several = f"{varied} of {counted(pods, 'pod')} {are(varied)}"
+        yield (
+            f"{played} replays, each looking at {looked_at} feasible nodes of {size} for a pod, as "
+            f"kube-scheduler does: {several} not always on the same node"
+        )
+
+    def _run(self, seed: int | None) -> Codes:
+        scheduler = Scheduler(self._problem, preemption=False, seed=seed)
+        total = len(self.queue) * (self._replays + 1)
+        for _ in scheduler.run():
+            self._done += 1
+            if self._progress is not None:
+                self._progress(self._done, total)
+        return scheduler.state.node_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +136,6 @@ def _descheduled(problem: Problem, seed: int | None) -> Outcome:
 
 
 def by_solve(problem: Problem, found: PlacementPlan) -> Outcome:
-    """The binds of a placement."""
     node_of = problem.node_of.copy()
     for step in found.steps:
         node_of[problem.pod_index[step.pod]] = -1 if step.node is None else problem.nodes.index[step.node]
@@ -69,7 +143,6 @@ def by_solve(problem: Problem, found: PlacementPlan) -> Outcome:
 
 
 def by_rebalance(problem: Problem, found: MovePlan) -> Outcome:
-    """The moves of a plan, wave by wave."""
     node_of, waves = problem.node_of.copy(), defaultdict[int, list[int]](list)
     for step in found.steps:
         pod = problem.pod_index[step.pod]

@@ -96,12 +96,9 @@ class BulkRemoval(NodeRemoval):
         for several in waiting.values():
             state.unbind_all(several)
         for template in sorted(waiting, key=lambda one: (-float(self._size[one]), one)):
-            for node in self._holding(self._not_placed(template, waiting[template])):
+            left = self._not_placed(template, waiting[template])
+            for node in dict.fromkeys(self._left_from[left].tolist()):
                 self._open_again(node, on[node])
-
-    def _holding(self, pods: Sequence[int]) -> list[int]:
-        """The nodes that some pods came from."""
-        return [*dict.fromkeys(self._left_from[[*pods]].tolist())]
 
     def _open_again(self, node: int, pods: Sequence[int]) -> None:
         """Keep a node after all, with the pods that it held."""

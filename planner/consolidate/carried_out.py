@@ -50,7 +50,7 @@ class CarryingOut:
     to_spare: int | None = None
     shared: bool = False
 
-    def limits(self, setting: Setting, most_moves: int | None) -> PlanLimits:
+    def limits(self, setting: Setting, most_moves: int | None = None) -> PlanLimits:
         """The limits of a search in a setting."""
         reserve = _reserve(setting)
         if self.losses is not None:
@@ -110,7 +110,6 @@ def _dispensable(idle: Mask, removed: Mask, reserve: Reserve) -> Mask:
 
 
 def _landed_on(found: Emptied) -> Mask:
-    """The nodes where some replacement may land."""
     none = found.trial.problem.nodes.none
     lands: Mask = np.logical_or.reduce([none, *(one.nodes for wave in found.waves for one in wave)])
     return lands

@@ -126,7 +126,6 @@ def _check_amount(name: str, resource: str, text: str) -> None:
 
 
 def _common_labels(nodes: Sequence[Node]) -> dict[str, str]:
-    """The labels that all nodes have with the same value."""
     if not nodes:
         return {}
     shared = set(nodes[0].metadata.labels.items())

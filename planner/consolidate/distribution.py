@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.site_counts import SiteCounts
+from planner.consolidate.layout import SiteCounts
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.kept import Site
 from planner.problem.node_groups import NodeGroups
@@ -43,7 +43,8 @@ class Distribution(NodeRemoval):
         members = quotas.kinds.members()
         self._close(quotas, members)
         wanted, loose = self._loosened(quotas, self._room_to_stay(quotas, members, part_that_stays))
-        left = [pod for site in self._by_size(wanted) for pod in self._spread(site, wanted, loose, members)]
+        largest_first = sorted(wanted, key=lambda site: (-float(self._size[site[0]]), site))
+        left = [pod for site in largest_first for pod in self._spread(site, wanted, loose, members)]
         left += [pod for pods in loose.values() for pod in pods]
         if self._find_places(self._largest_first(left)):
             self._empty_others()
@@ -96,9 +97,6 @@ class Distribution(NodeRemoval):
             kept = nodes[~self.removed[nodes]]
             room[:, kept] = part * asked[:, kind, np.newaxis] / max(1, len(kept))
         return room
-
-    def _by_size(self, wanted: Mapping[Site, int]) -> list[Site]:
-        return sorted(wanted, key=lambda site: (-float(self._size[site[0]]), site))
 
     def _spread(
         self,

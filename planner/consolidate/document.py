@@ -22,12 +22,12 @@ from planner.documents.consolidation import (
     NodeCost,
     RemovedNode,
 )
-from planner.eviction.unread import lost_with, taken_for_granted
+from planner.eviction.job_notes import lost_with, taken_for_granted
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
 from planner.rebalance.document import before_and_after, changes, steps, undecided_landings
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 
 _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 
@@ -77,7 +77,9 @@ def document(  # noqa: PLR0913 - what a plan consists of
         removed=tuple(_removed(prices, emptied)),
         added=tuple(_added(setting)),
         kept=tuple(_kept(setting, emptied, proved=stages[0].proved)),
-        cordoned_meanwhile=tuple(_cordoned_meanwhile(emptied)),
+        cordoned_meanwhile=()
+        if emptied.meanwhile is None
+        else tuple(trial.problem.nodes.names_of(emptied.meanwhile)),
         steps=tuple(steps(trial, emptied.waves, reasons)),
         frontier=tuple(frontier),
         before=as_it_stands.balance,
@@ -86,10 +88,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         domains_lost=tuple(_lost_domains(trial, emptied.removed)),
         kubernetes=trial.problem.kubernetes.document,
         notes=(
-            *trial.problem.cluster.notes,
-            *trial.problem.notes,
-            *trial.problem.unproved,
-            *remarks(trial.problem),
+            *notes_on(trial.problem, proves=True),
             *undecided_landings(trial, emptied.waves),
             *taken_for_granted(trial.problem, _made_again(emptied, question.survive)),
             *notes,
@@ -125,12 +124,6 @@ def _reason(emptied: Emptied, source: int) -> str:
         if emptied.removed[source]
         else "makes room, or makes landings certain, for pods of nodes that go"
     )
-
-
-def _cordoned_meanwhile(emptied: Emptied) -> Iterator[str]:
-    """The nodes that are kept and cordoned until all waves are over."""
-    if emptied.meanwhile is not None:
-        yield from emptied.trial.problem.nodes.names_of(emptied.meanwhile)
 
 
 def _removed(prices: NodePrices, emptied: Emptied) -> Iterator[RemovedNode]:

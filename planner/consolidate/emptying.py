@@ -208,7 +208,7 @@ class Emptying:
             return self.setting.trial
         # What earlier plans were made with refers to itself: it goes before as much is made again.
         gc.collect()
-        changed = cordon(self._problem.cluster, *self._names(nodes))
+        changed = cordon(self._problem.cluster, *self._problem.nodes.names_of(nodes))
         return TrialCluster(self._problem.varied(self._problem.node_of, changed.nodes))
 
     def _planned(self, planned: Sequence[Move], removed: Mask) -> Emptied:
@@ -329,9 +329,6 @@ class Emptying:
         state = State(problem, node_of)
         excess = _excess_of_each(ConstraintCounts(problem, state))
         return not (_faults(problem, state) <= self._faults and excess <= self._hard)
-
-    def _names(self, nodes: Mask) -> frozenset[str]:
-        return frozenset(self._problem.nodes.names_of(nodes))
 
 
 def _of_each(worse: str, nodes: int) -> str:

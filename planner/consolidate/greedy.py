@@ -73,11 +73,12 @@ class NodeRemoval:
             self.removed = before
 
     def _find_places(self, pods: Iterable[int]) -> bool:
-        """Whether all of some pods find places that are allowed, nodes being opened for them."""
-        return all(self._place(pod) or self._place_on_opened(pod) for pod in pods) and self._is_allowed()
+        """Whether all of some pods find places, nodes being opened for them, and these are allowed.
 
-    def _is_allowed(self) -> bool:
-        """Whether no constraint is worse, few enough pods have moved, and enough room is free."""
+        That is, no constraint is worse, few enough pods have moved, and enough room is free.
+        """
+        if not all(self._place(pod) or self._place_on_opened(pod) for pod in pods):
+            return False
         return self._is_no_worse() and self._are_few_moves() and not self._limits.lacks_room(self.removed)
 
     def _scarcity(self, pods: Sequence[int]) -> dict[int, float]:

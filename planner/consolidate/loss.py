@@ -81,7 +81,6 @@ class DomainLosses:
         return cls(key, found, before.evicted, _all_come_again(problem, movable), problem, complete)
 
     def work(self, domains: int) -> float:
-        """The work of losing so many domains."""
         return PRICE_OF_LOSS * len(self.problem.pods) * domains
 
     def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = lambda: False) -> str:

@@ -24,7 +24,7 @@ from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
 from planner.scheduler.profile import profiles_of
 from planner.state.state import State
-from planner.whatif.jobs import failing
+from planner.whatif.eviction import failing
 
 
 def room_for_losses(

@@ -29,7 +29,6 @@ class SharedSpread:
     open_domains: tuple[int, ...]
 
     def move(self, template: int, node: int) -> CountedMove:
-        """The move of a pod of the template away from a node."""
         return CountedMove(template, int(self.domain_of[node]), self.open_domains)
 
 

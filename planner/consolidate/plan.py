@@ -19,7 +19,7 @@ from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
-from planner.consolidate.layout import Layout, PlanLimits
+from planner.consolidate.layout import Layout
 from planner.consolidate.loss import DomainLosses
 from planner.consolidate.loss_room import may_need_less
 from planner.consolidate.prices import INSTANCE_TYPE
@@ -125,8 +125,7 @@ class _Consolidation:
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
             spare = question.thousandths > 0 or question.survive is not None
-            limits_of = self._room_limits if spare else None
-            found = candidates(question, catalogue, share, limits_of)
+            found = candidates(question, catalogue, share, self._carrying().limits if spare else None)
             self._setting = found.setting
             self._machines = found.setting.kinds
             self._bound = found.bound
@@ -260,10 +259,6 @@ class _Consolidation:
     ) -> CarryingOut:
         return CarryingOut(pins or self._question.pins, self._wave_meter, self._losses, to_spare, shared)
 
-    def _room_limits(self, setting: Setting) -> PlanLimits:
-        """What has to stay free in a setting, whatever moves."""
-        return self._carrying().limits(setting, None)
-
     def _costlier(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
         """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""
         yield best
@@ -365,7 +360,6 @@ def _thousandths(reserve: float) -> int:
 
 
 def _check(cluster: Cluster, choice: NodeChoice) -> None:
-    """All nodes of a choice are there."""
     for name in sorted((choice.keep | choice.named) - {node.name for node in cluster.nodes}):
         raise InputError([f"there is no node {name} in the cluster"])
 

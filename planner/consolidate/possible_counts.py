@@ -110,11 +110,9 @@ class _Limit:
     few_domains: bool
 
     def fewest(self, pods: _Pods) -> int:
-        """The pods of the domain that has the fewest."""
         return min(compress(pods, self.domains))
 
     def allowed(self, pods: _Pods) -> int:
-        """The pods that a domain may have."""
         return self.max_skew + (0 if self.few_domains else self.fewest(pods))
 
     def too_many(self, pods: _Pods) -> tuple[int, int]:

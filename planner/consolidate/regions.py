@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.consolidate.layout import Layout, Reserve, SearchTask, in_64_bits, shares
+from planner.consolidate.layout import Layout, Reserve, SearchTask, SiteCounts, in_64_bits, shares
 from planner.consolidate.removable import Removable
-from planner.consolidate.site_counts import SiteCounts
 from planner.cpsat.kept import Keepable, KeptRequirements, KeptSolution, Site
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import TrialCluster

@@ -85,7 +85,6 @@ class Removable:
         return int(self.prices[~self.mask].sum())
 
     def cost(self, removed: Mask) -> int:
-        """The price of all nodes that are not removed."""
         return int(self.prices[~removed].sum())
 
     def without(self, nodes: Mapping[int, StayingNode]) -> Removable:

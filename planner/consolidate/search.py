@@ -57,9 +57,8 @@ from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, SearchTask, shares
-from planner.consolidate.recreation import Recreation
+from planner.consolidate.recreation import Recreation, Staying
 from planner.consolidate.regions import NodeRegion, NodeRegions
-from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.problem.nodes import Codes, Mask
 from planner.proof import consolidation_effort as effort
@@ -105,7 +104,6 @@ class ConsolidationSearch:
         self._is_large = self._pairs > effort.REMOVALS_AT_MOST
 
     def run(self) -> FoundLayout:
-        """The cheapest layout."""
         removals, bound = self._removals()
         first = removals[0]
         if self._is_large and self._meter.over():
@@ -129,7 +127,9 @@ class ConsolidationSearch:
             tries += [self._distributed(bound.quotas, part) for part in parts]
         if not self._follows(bound) and not self._is_large:
             tries += [self._together(bound.order, scarce_first=one) for one in (True, False)]
-        if self._is_large and self._pairs <= effort.BULK_FIRST and not self._is_near(bound, tries):
+        # Where a layout is so cheap, taking nodes away does not pay.
+        is_near = any(self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in tries)
+        if self._is_large and self._pairs <= effort.BULK_FIRST and not is_near:
             tries.append(self._in_bulk())
         return sorted(tries, key=self._key), bound
 
@@ -143,10 +143,6 @@ class ConsolidationSearch:
         removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
         fewer = min((*removals, self._with_fewer_moves(layout)), key=self._key)
         return FoundLayout(removals, fewer, bound.cost, bound, freer=layout)
-
-    def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:
-        """Whether a layout is so cheap that taking nodes away does not pay."""
-        return any(self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in layouts)
 
     def _least(self) -> CostBound:
         if self._meter.over():

@@ -4,25 +4,33 @@ Templates whose filters or constraints ask about each other's pods are coupled. 
 one a wave or those that may be under way together, so everything but room is as in the sequence.  Of another
 workload so many move in a wave as may be down.  Room on a node is only taken, except where a pod leaves a
 node that is kept: what comes there after that comes in a later wave.  So the room that is taken is never more
-than at some time of the sequence.
-Where other nodes are cordoned for a move, those that moves of its wave come to stay open: it shares a wave
-only with moves to the same node, or where each node is closed to the pods that come to the other one.
+than at some time of the sequence.  Where other nodes are cordoned for a move, those that moves of its wave
+come to stay open: it shares a wave only with moves to the same node, or where each node is closed to the pods
+that come to the other one.
+
+The nodes that are cordoned in a wave are those that could take a replacement at any time of it, its target
+aside: evaluated with its old pod still there and without it, all other pods of the wave being away.  Of what
+could change a node's answer meanwhile only room does, and there is never more of it than then.  All
+replacements of a wave that need cordons name the same nodes, so that none is opened while another replacement
+is under way.  One that is alone in its wave needs none where scores, or filters, leave it no other node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+
+import numpy as np
 
 from planner.audit.replicas_down import ReplicaLimit
 from planner.consolidate.certain_moves import SafeMove
-from planner.consolidate.wave_cordons import with_cordons
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.eviction.budgets import Budgets
-from planner.landing.landing import Landing
+from planner.landing.landing import NO_PINS, Landing
+from planner.landing.single_landings import SingleLandings
 from planner.moves.movable import Limit, LimitUse
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Phase, TrialCluster
 
 
 class EmptyingOrder:
@@ -104,7 +112,6 @@ class _Wave:
     use: LimitUse = field(default_factory=LimitUse)
 
     def add(self, one: SafeMove, template: int) -> None:
-        """A move of a template more."""
         target = one.landing.move.target
         self.moves.append(one)
         self.targets.add(target)
@@ -140,3 +147,42 @@ def asking_about_each_other(trial: TrialCluster) -> Iterator[Sequence[int]]:
             if isinstance(plugin, InterPodAffinity):
                 for around in plugin.rules(asking).every:
                     yield [asking.index, *around.counts.tally.members]
+
+
+def with_cordons(trial: TrialCluster, waves: Sequence[Sequence[SafeMove]]) -> list[list[Landing]]:
+    """The landings of all waves with their cordons; where no node needs one, filters are enough."""
+    if not any(one.others_cordoned for wave in waves for one in wave):
+        return [[one.landing for one in wave] for wave in waves]
+    pods = [one.landing.move.pod for wave in waves for one in wave]
+    timeline = EvictionTimeline(trial.problem, pods, trial.part)
+    alone = SingleLandings(timeline, NO_PINS, while_away=False)
+    return [_landings(timeline, alone, wave) for wave in waves]
+
+
+def _landings(timeline: EvictionTimeline, alone: SingleLandings, wave: Sequence[SafeMove]) -> list[Landing]:
+    """The landings of a wave; the timeline has it landed then."""
+    one = wave[0]
+    landing = alone.of(one.landing.move) if len(wave) == 1 and one.others_cordoned else None
+    if landing is None:
+        return _cordoned(timeline, alone, wave)
+    timeline.put(landing.move, Phase.LANDED)
+    timeline.trial.state.forget_history()
+    return [landing]
+
+
+def _cordoned(timeline: EvictionTimeline, alone: SingleLandings, wave: Sequence[SafeMove]) -> list[Landing]:
+    moves = [one.landing.move for one in wave]
+    timeline.put_all(moves, Phase.GONE)
+    wrong = [alone.others_open(one.landing.move) if one.others_cordoned else None for one in wave]
+    timeline.put_all(moves, Phase.LANDED)
+    timeline.trial.state.forget_history()
+    every = np.flatnonzero(np.any([nodes for nodes in wrong if nodes is not None], axis=0))
+    cordon: tuple[int, ...] = tuple(every.tolist())
+    return [
+        one.landing if nodes is None else _landing(one.landing, cordon if nodes.any() else ())
+        for one, nodes in zip(wave, wrong, strict=True)
+    ]
+
+
+def _landing(landing: Landing, cordon: tuple[int, ...]) -> Landing:
+    return replace(landing, cordon=cordon) if cordon else replace(landing, kind="filters")

@@ -20,8 +20,16 @@ from planner.problem.nodes import Feasible, Ints, Where
 from planner.problem.problem import Problem
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from planner.problem.templates import Template
-from planner.state.formulas import at, divisors, everywhere, no_more_than, of_node, positive
-from planner.state.load_arrays import Formula, LoadArray
+from planner.state.load_arrays import (
+    Formula,
+    LoadArray,
+    at,
+    divisors,
+    everywhere,
+    no_more_than,
+    of_node,
+    positive,
+)
 from planner.state.state import State
 
 #: These count for pods that do not ask for them, too.

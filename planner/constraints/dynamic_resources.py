@@ -193,10 +193,7 @@ class DynamicResources(Filter, Score):
         if not claims and self._lacking(template) is None:
             return NOTHING_TO_GIVE_BACK
         refused = first.get(_ELSEWHERE, self.nodes.none)
+        # Given back is one that no other pod holds.
         idle = (claim for claim in claims if (refused & ~self._usable(claim)).any())
-        return GIVEN_BACK if any(_is_idle(claim, template) for claim in idle) else _NO_HELP
-
-
-def _is_idle(claim: ResourceClaim, template: Template) -> bool:
-    """Whether no other pod holds a claim."""
-    return {user.uid for user in claim.status.reserved_for} <= {template.pod.metadata.uid}
+        holders = ({user.uid for user in claim.status.reserved_for} for claim in idle)
+        return GIVEN_BACK if any(held <= {template.pod.metadata.uid} for held in holders) else _NO_HELP

@@ -41,7 +41,6 @@ class NodeDeclaredFeatures(NodeFilter):
 
 
 def _needed(pod: Pod) -> Iterator[str]:
-    """The features that a pod needs."""
     spec = pod.spec
     for found in spec.all_containers:
         if any(rule.action == "RestartAllContainers" for rule in found.restart_policy_rules):

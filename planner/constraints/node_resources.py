@@ -27,7 +27,8 @@ from planner.problem.problem import Problem
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words
 from planner.problem.sequences import length_of_start, rank_among_equals
 from planner.problem.templates import Template
-from planner.state.formulas import (
+from planner.state.load_arrays import (
+    LoadArray,
     any_of,
     at,
     at_least_0,
@@ -37,7 +38,6 @@ from planner.state.formulas import (
     positive,
     quotient,
 )
-from planner.state.load_arrays import LoadArray
 from planner.state.state import State
 
 if TYPE_CHECKING:

@@ -60,7 +60,6 @@ class CoverModel:
             self._use_room(row)
 
     def _most(self, group: Alike, pattern: tuple[tuple[int, int], ...]) -> int:
-        """How many nodes can have the pattern at once."""
         return min([len(group.nodes), *(self._kinds[kind].pods // pods for kind, pods in pattern)])
 
     def _use_every_pod_once(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from ortools.sat.python import cp_model
 from planner.cpsat.kept import COST, LOAD, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.cpsat.lexicographic import StageGoal, reach
 from planner.cpsat.linear import LinearModel
-from planner.cpsat.model import BatchModel, EncodedRule, values_of
+from planner.cpsat.model import BatchModel, EncodedRule, Goal, values_of
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch
 from planner.problem.nodes import Ints
@@ -203,10 +202,10 @@ class KeepModel:
     def solve(self, stages: Mapping[str, float], meter: Meter) -> KeptSolution | None:
         """The best found, one stage after the other with its work; None when nothing was found."""
         every = {COST: self.cost, MOVES: self.moves, LOAD: self.load}
-        goals = [_Goal(name, every[name](), work=work) for name, work in stages.items()]
+        goals = [Goal(name, every[name](), False, work) for name, work in stages.items()]
         kept: KeptSolution | None = None
 
-        def solve(goal: _Goal) -> Solved:
+        def solve(goal: Goal) -> Solved:
             return solved(self._cp, meter.part(goal.work), goal.work, linear=True)
 
         for found in reach(self._cp, goals, solve):
@@ -234,14 +233,14 @@ class KeepModel:
 
     def least_cost(self, meter: Meter) -> int:
         """What the linear relaxation proves of the cost."""
-        return max(0, -LinearModel(self._cp).bound(_Goal(COST, -self.cost()), meter))
+        return max(0, -LinearModel(self._cp).bound(StageGoal(COST, -self.cost()), meter))
 
     def with_few_moves(self, running: Mapping[int, Ints], meter: Meter) -> KeptSolution | None:
         """A solution little above the least cost, in which many pods stay; conditions may be broken."""
         meter.spend(effort.PRICE_OF_QUOTAS * len(self._cp.proto.variables))
         cost = math.ceil(self.least_cost(meter) * (1 + effort.COST_TO_SPARE))
-        stay = _Goal(MOVES, cp_model.LinearExpr.sum([*self._may_stay(running)]))
-        return self._kept(LinearModel(self._cp).near(_Goal(COST, -self.cost()), -cost, stay, meter))
+        stay = StageGoal(MOVES, cp_model.LinearExpr.sum([*self._may_stay(running)]))
+        return self._kept(LinearModel(self._cp).near(StageGoal(COST, -self.cost()), -cost, stay, meter))
 
     def _kept(self, values: Ints | None) -> KeptSolution | None:
         if values is None:
@@ -250,8 +249,3 @@ class KeepModel:
         coming = {(t, cell): known[v.index] for t, cell, v in self._counts.coming() if known[v.index]}
         staying = {(t, cell): known[v.index] for t, cell, v in self._counts.staying() if known[v.index]}
         return KeptSolution(coming, staying, {cell: known[v.index] for cell, v in self._keep.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class _Goal(StageGoal):
-    work: float = 0.0

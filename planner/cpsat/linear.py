@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from ortools.linear_solver.python import model_builder
 from ortools.sat.python import cp_model
 
+from planner.cpsat.lexicographic import StageGoal
 from planner.problem.nodes import Ints
 from planner.proof import effort
 from planner.proof.meter import Meter
@@ -32,15 +33,6 @@ _PARTS = 1 << 60
 _ROUNDING = 1e-6
 _Floats = NDArray[np.float64]
 _FOUND = (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE)
-
-
-class _Largest(Protocol):
-    """A stage of the objective that is to be as large as possible."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def expression(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +69,7 @@ def _is_plain(row: Any) -> bool:
 
 
 class LinearModel:
-    """The rows of a model for CP-SAT that are linear, with the ends of its domains.
+    """The rows of a model for CP-SAT that are linear, with the ends of its domains; goals are to be large.
 
     Where others are left out it is a relaxation: its bounds hold, and what is found may break a condition.
     """
@@ -110,11 +102,11 @@ class LinearModel:
             len(domain) == _INTERVAL for domain in domains
         )
 
-    def bound(self, goal: _Largest, meter: Meter) -> int:
+    def bound(self, goal: StageGoal, meter: Meter) -> int:
         """What a goal cannot exceed, by the linear relaxation."""
         return self._bound(self._weights(goal), (), meter)
 
-    def near(self, first: _Largest, least: int, second: _Largest, meter: Meter) -> Ints | None:
+    def near(self, first: StageGoal, least: int, second: StageGoal, meter: Meter) -> Ints | None:
         """A value for every variable; None where nothing was found.
 
         Of all in which the first goal has so much the linear relaxation has the most of the second.  A
@@ -125,7 +117,7 @@ class LinearModel:
             return None
         return self._around(relaxed.values)._found(self._weights(first), (), meter)
 
-    def solve(self, goals: Sequence[_Largest], meter: Meter) -> LinearAnswer | None:
+    def solve(self, goals: Sequence[StageGoal], meter: Meter) -> LinearAnswer | None:
         """The best found, one goal after the other; None where nothing was found that is certain."""
         fixed: list[tuple[Ints, int]] = []
         values, reached, bounds = self._low, dict[str, int](), dict[str, int]()
@@ -146,7 +138,7 @@ class LinearModel:
         box._high = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)
         return box
 
-    def _weights(self, goal: _Largest) -> Ints:
+    def _weights(self, goal: StageGoal) -> Ints:
         self._cp.minimize(goal.expression)
         weights = np.zeros(len(self._low), np.int64)
         objective = self._cp.proto.objective

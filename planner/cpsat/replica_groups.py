@@ -12,9 +12,9 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from planner.cpsat.lexicographic import StageGoal, reach
+from planner.cpsat.lexicographic import Reached, StageGoal, reach
 from planner.cpsat.replicas import Removal, ReplicaConstraint, ReplicaGroup
-from planner.cpsat.solver import Solved, solved
+from planner.cpsat.solver import solved
 from planner.cpsat.spread import DomainPods, Spread
 from planner.proof.meter import Meter
 
@@ -23,19 +23,11 @@ _OF_SPREAD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class RemovalStage:
-    """What the choice has in one part of the objective, and what none has less of with the same before."""
-
-    value: int
-    bound: int
-
-
-@dataclass(frozen=True, slots=True)
 class Chosen:
     """How many go of each replica group, and how good that is, stage by stage as far as it was solved."""
 
     numbers: tuple[int, ...]
-    stages: tuple[RemovalStage, ...]
+    stages: tuple[Reached, ...]
 
 
 class RemovalModel:
@@ -56,22 +48,20 @@ class RemovalModel:
         for constraint in removal.constraints:
             self._add(constraint)
 
-    def solve(self, meter: Meter, tell: Callable[[Sequence[RemovalStage]], None] = lambda _: None) -> Chosen:
+    def solve(self, meter: Meter, tell: Callable[[Sequence[Reached]], None] = lambda _: None) -> Chosen:
         """The best choice found within the work allowed, at worst the controller's; and the stages solved.
 
         Whenever one of the first three is solved, `tell` is told of those so far.
         """
         numbers = tuple(replica_group.taken for replica_group in self._removal.replica_groups)
-        stages: list[RemovalStage] = []
-        for reached in reach(self._cp, self._objectives(), lambda _: self._solved(meter)):
+        stages: list[Reached] = []
+        work = meter.effort.scale_down.stage_work
+        for reached in reach(self._cp, self._objectives(), lambda _: solved(self._cp, meter, work)):
             numbers = tuple(reached.solver.value(variable) for variable in self._gone)
-            stages.append(RemovalStage(reached.value, reached.bound))
+            stages.append(reached)
             if len(stages) <= _OF_SPREAD:
                 tell(stages)
         return Chosen(numbers, tuple(stages))
-
-    def _solved(self, meter: Meter) -> Solved:
-        return solved(self._cp, meter, meter.effort.scale_down.stage_work)
 
     def _objectives(self) -> Iterator[StageGoal]:
         yield StageGoal("hard excess", self._sum(self._excess[True]))

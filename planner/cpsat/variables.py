@@ -52,7 +52,6 @@ class Batch:
 
     @property
     def templates(self) -> Iterator[Template]:
-        """The templates of the batch."""
         return (self.problem.templates[number] for number in self.wanted)
 
 
@@ -149,7 +148,6 @@ class Counts:
         return _flat(self._staying)
 
     def cells_of(self, template: int) -> Iterable[int]:
-        """The cells that a template may come to."""
         return self._coming[template].keys()
 
     def reached(self, templates: Iterable[int]) -> list[int]:

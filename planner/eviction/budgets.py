@@ -1,8 +1,14 @@
 """PodDisruptionBudgets, as the eviction API sees them and as preemption does.
 
-The disruption controller's own count is used where the snapshot has one.  Else it is computed here as
-the controller would: percentages of the pods that should be there, rounded up.  Preemption computes
-nothing: for it a budget without a status allows no disruption.
+The disruption controller's own count is used where the snapshot has one.  Else it is computed here as the
+controller would: percentages of the pods that should be there, rounded up.  Preemption computes nothing: for
+it a budget without a status allows no disruption.
+
+How many pods should be there: for `maxUnavailable` and percentages the controller adds up the replicas that
+the controllers of the budget's pods ask for: of the Deployment, or of the ReplicaSet, ReplicationController
+or StatefulSet.  A pod that is Terminating is no pod more.  Deliberate difference: pods without a controller
+and those of one without replicas (Jobs, DaemonSets), for which it counts none or gives up, and pods whose
+controller is not known, count themselves.
 """
 
 from __future__ import annotations
@@ -10,15 +16,62 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from models import Cluster
-from models.controllers.owners import is_healthy
+from models.controllers.owners import Workloads, is_healthy, is_live
+from models.controllers.reconcile import workloads_of
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.share import pods_of_share
-from planner.eviction.expected_pods import ExpectedPods
+from models.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from planner.problem.problem import Problem
+
+#: The workloads that ask for a number of pods.
+Scaled = Deployment | ReplicaSet | ReplicationController | StatefulSet
+
+
+class ExpectedPods:
+    """The replicas that are expected under each of some budgets, while their pods are added."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._scales: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)
+        self._others: dict[int, int] = defaultdict(int)
+        self._all: dict[int, int] = defaultdict(int)
+
+    def add(self, budget: int, pod: Pod) -> None:
+        """A pod that the budget of this number covers."""
+        self._all[budget] += 1
+        scaled = self._scaled(pod)
+        if scaled is not None:
+            self._scales[budget][scaled.kind, scaled.key] = scaled.spec.replicas
+        else:
+            self._others[budget] += is_live(pod)
+
+    def of(self, number: int, budget: PodDisruptionBudget) -> int:
+        """How many pods should be there; with a number of pods that must stay, those that are."""
+        if budget.spec.asks_nothing:
+            return 0
+        if budget.spec.max_unavailable is None and isinstance(budget.spec.min_available, int):
+            return self._all[number]
+        return sum(self._scales[number].values()) + self._others[number]
+
+    @cached_property
+    def _workloads(self) -> Workloads:
+        return workloads_of(self._cluster)
+
+    def _scaled(self, pod: Pod) -> Scaled | None:
+        """The workload whose replicas count; None where it is not known, or asks for no number."""
+        owner, above = self._workloads.controller_of(pod), self._workloads.above(pod)
+        # The replicas of any other kind of owner of a ReplicaSet are not looked at.
+        asked = (above, owner) if above is not None and above.kind == "Deployment" else (owner,)
+        for item in asked:
+            if isinstance(item, Scaled) and "replicas" in item.spec.model_fields_set:
+                return item
+        return None
+
 
 Label = tuple[str, str]
 
@@ -37,12 +90,10 @@ class PodsOfCluster:
 
     @property
     def pods(self) -> Sequence[Pod]:
-        """All pods."""
         return self.cluster.pods
 
     @property
     def template_of(self) -> Sequence[int]:
-        """As many templates as pods."""
         return range(len(self.cluster.pods))
 
 
@@ -178,7 +229,6 @@ def _labels_asked(selector: LabelSelector) -> Iterable[Label | None]:
 
 
 def desired(budget: PodDisruptionBudget, pods: int) -> int:
-    """How many pods the budget wants to be healthy."""
     spec = budget.spec
     if spec.max_unavailable is not None:
         return max(0, pods - pods_of_share(spec.max_unavailable, pods, round_up=True))
@@ -186,7 +236,6 @@ def desired(budget: PodDisruptionBudget, pods: int) -> int:
 
 
 def draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    """Whether a budget counts the eviction of a pod."""
     selector, status = budget.spec.selector, budget.status
     if budget.namespace != pod.namespace or selector is None or selector.empty or not pod.metadata.labels:
         return False

@@ -171,7 +171,6 @@ class Controllers:
         return (frozenset(several) for several in members.values())
 
     def job_of(self, pod: int) -> Job | None:
-        """The Job that made a pod, if the snapshot has it."""
         return self.jobs.job_of(self._problem.pods[pod])
 
     def comes_after_the_end(self, pod: int) -> bool:
@@ -210,7 +209,7 @@ class Controllers:
             or (BOUND if self._admission.bound_to(pod) else "")
             or self._why_other_claims(pod)
             or self._why_not_admitted(pod)
-            or self._why_elsewhere(pod)
+            or (OTHER_AFFINITY if self._admission.has_other_affinity(pod) else "")
         )
 
     def _why_other_claims(self, pod: Pod) -> str:
@@ -221,10 +220,6 @@ class Controllers:
 
     def _why_not_admitted(self, pod: Pod) -> str:
         return GATED if self._admission.is_gated(pod) else self._admission.why_not(pod)
-
-    def _why_elsewhere(self, pod: Pod) -> str:
-        """Why the next pod may go to other nodes."""
-        return OTHER_AFFINITY if self._admission.has_other_affinity(pod) else ""
 
     def _why_none(self, pod: Pod) -> str:
         """Why no pod of this pod's controller may be evicted, if so."""

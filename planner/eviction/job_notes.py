@@ -1,15 +1,22 @@
-"""Notes about Jobs beside a plan: pods that stay, retries that are lost, exit codes that are assumed."""
+"""Notes beside a plan: about Jobs, and about controllers of kinds that are not read.
+
+Pods of Jobs stay, retries are lost, exit codes are assumed.  That a controller of another kind makes evicted
+pods again is taken for granted, as `kubectl drain` does with any controller.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
+from models.objects.kinds import is_known
 from models.objects.workload import Job
-from models.words import counted
+from models.words import are, counted
 from planner.eviction.controllers import JOB_FAILS, JOB_UNKNOWN, OF_JOB, Controllers
 from planner.eviction.jobs import Impact, depends_on_exit_codes
-from planner.eviction.unread import taken_for_granted
+from planner.eviction.movable import is_tied
 from planner.problem.problem import Problem
 
 _MOST_NAMED = 3
@@ -77,3 +84,26 @@ def named(keys: Sequence[str]) -> str:
     """A few names, and how many more there are."""
     more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
     return ", ".join(keys[:_MOST_NAMED]) + more
+
+
+def taken_for_granted(problem: Problem, evicted: Iterable[int]) -> Iterator[str]:
+    """At most one note: how many of the pods that are evicted have such a controller, and of which kinds."""
+    owners = [problem.pods[pod].metadata.controller for pod in dict.fromkeys(evicted)]
+    kinds = [owner.kind for owner in owners if owner and not is_known(owner.api_version, owner.kind)]
+    if kinds:
+        names = sorted(set(kinds))
+        pods_are = f"{counted(len(kinds), 'pod')} {are(len(kinds))}"
+        made = "that it is made again is" if len(kinds) == 1 else "that they are made again is"
+        yield (
+            f"{pods_are} controlled by {', '.join(names)}, which {are(len(names))} not read: "
+            f"{made} taken for granted"
+        )
+
+
+def lost_with(problem: Problem, key: str) -> Iterator[int]:
+    """The pods that are made again when any domain of a topology key is lost."""
+    here = (problem.node_of >= 0) & problem.nodes.column(key).present[problem.node_of]
+    for number in np.flatnonzero(here).tolist():
+        pod = problem.pods[number]
+        if not (pod.is_terminating or is_tied(pod)):
+            yield number

@@ -25,7 +25,7 @@ from models.controllers.jobs import backoff_limit_of, failed_indexes_of, failure
 from models.controllers.owners import ByController, is_controlled_by
 from models.objects.base import OwnerReference
 from models.objects.pod import Pod
-from models.objects.workload import Job, OnExitCodes, PodFailureRule
+from models.objects.workload import Job, PodFailureRule
 
 Action = Literal["Ignore", "Count", "FailIndex", "FailJob"]
 JobOutcome = Literal["KeepsRunning", "LosesRetries", "Fails"]
@@ -180,9 +180,6 @@ def _action(job: Job, exit_code: int | None, end: PodEnd) -> Action:
 
 def _matches(rule: PodFailureRule, exit_code: int | None, end: PodEnd) -> bool:
     if rule.on_exit_codes is not None:
-        return exit_code is not None and _has(rule.on_exit_codes, exit_code)
-    return any((asked.type, asked.status) in end.conditions for asked in rule.on_pod_conditions)
-
-
-def _has(asked: OnExitCodes, exit_code: int) -> bool:
-    return (exit_code in asked.values) == (asked.operator == "In")
+        asked = rule.on_exit_codes
+        return exit_code is not None and (exit_code in asked.values) == (asked.operator == "In")
+    return any((one.type, one.status) in end.conditions for one in rule.on_pod_conditions)

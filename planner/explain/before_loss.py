@@ -17,7 +17,7 @@ from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
 from planner.scheduler.remarks import no_profile
-from planner.whatif.jobs import fail_jobs, failing
+from planner.whatif.eviction import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
 
 #: The namespace and the name of a StatefulSet.
@@ -61,7 +61,6 @@ class BeforeLoss:
         """What it does to Jobs that nodes are lost."""
 
     def nodes_of(self, domain: str) -> Collection[str]:
-        """The names of the nodes of a domain."""
         return {node.name for node in self.running.nodes if node.metadata.labels.get(self._key) == domain}
 
     def without(self, domain: str) -> AtRest:
@@ -193,7 +192,6 @@ class BeforeLoss:
         return len(self._waiting)
 
     def waited(self, pod: Pod) -> bool:
-        """Whether a pod had no node before."""
         return pod.key in self._waiting
 
 

@@ -52,7 +52,6 @@ class PendingCase:
 
     @property
     def problem(self) -> Problem:
-        """The compiled cluster."""
         return self.static.problem
 
     @property
@@ -62,7 +61,6 @@ class PendingCase:
 
     @property
     def template(self) -> Template:
-        """The pod's template."""
         return self.problem.template(self.pod)
 
     @property

@@ -110,7 +110,6 @@ def _counts(other: Pod, pod: Pod) -> bool:
 
 
 def _only(cluster: Cluster, pending: list[str]) -> Cluster:
-    """The cluster with these pods alone pending."""
     chosen = set(pending)
     return replace(cluster, pods=tuple(p for p in cluster.pods if p.node_name or p.key in chosen))
 

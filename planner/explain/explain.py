@@ -24,7 +24,7 @@ from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 
 _CUT = "{why} before it was known which pods and fields exclude each other"
 
@@ -59,9 +59,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
         cut=cut is not None,
         kubernetes=static.problem.kubernetes.document,
         notes=(
-            *cluster.notes,
-            *static.problem.notes,
-            *remarks(static.problem),
+            *notes_on(static.problem),
             *_placed(static, wanted or set()),
             *_making_room(static, wanted),
             *(("stopped: not every change was tried out",) if untried else ()),

@@ -20,10 +20,9 @@ from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
 from planner.explain.volume_places import labels_to_reach
-from planner.problem.eligibility import keeps_away
+from planner.problem.eligibility import keeps_away, lasting
 from planner.problem.nodes import HOSTNAME, Column, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
-from planner.problem.state_taints import lasting
 from planner.whatif.nodes import free_names
 
 _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}

@@ -9,7 +9,7 @@ from models.objects.affinity import Taint
 from models.objects.node import CONTROL_PLANE, VIRTUAL, Node
 from models.objects.pod import PodSpec
 from planner.explain.blockers import PendingCase
-from planner.problem.state_taints import node_state
+from planner.problem.eligibility import node_state
 
 #: Words in a taint's key that stand for a device.
 _DEVICE = re.compile(r"(^|[^a-z])([gtn]pu|fpga|accelerator|dedicated-device)s?($|[^a-z])", re.IGNORECASE)

@@ -27,7 +27,6 @@ _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "b
 
 
 def cordon(case: PendingCase, plugin: NodeUnschedulable) -> Iterator[Blocker]:
-    """Nodes that are cordoned."""
     yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_uncordon, case))
 
 
@@ -84,6 +83,9 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     node = case.problem.nodes.nodes[position]
     taints = _untolerated(case, node.spec.taints, cordon=not node.spec.unschedulable)
     spelled = ", ".join(_spelled(taint) for taint in taints)
+    others = [
+        {"key": t.key, "value": t.value, "effect": t.effect} for t in node.spec.taints if t not in taints
+    ]
     risk = next(filter(None, (risk_of_taint(case, taint, node) for taint in taints)), "")
     new = tuple(Toleration(key=t.key, value=t.value, effect=t.effect) for t in taints)
     yield ClusterChange(
@@ -102,13 +104,9 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
         node_edit=lambda found: found.changed(
             "spec", taints=tuple(t for t in found.spec.taints if t not in taints)
         ),
-        node_fragment={"spec": {"taints": [_dump(t) for t in node.spec.taints if t not in taints]}},
+        node_fragment={"spec": {"taints": others}},
         risk=risk,
     )
-
-
-def _dump(taint: Taint) -> dict[str, str]:
-    return {"key": taint.key, "value": taint.value, "effect": taint.effect}
 
 
 def _spelled(taint: Taint) -> str:

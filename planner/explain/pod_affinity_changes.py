@@ -55,7 +55,6 @@ def _pods_in_domain(around: Around) -> np.ndarray:
 
 
 def _delete_peers(case: PendingCase, around: Around, node: int) -> Iterator[ClusterChange]:
-    """Delete those in the domain."""
     code = int(around.column.codes[node])
     if code < 0 or int(around.counts.sums()[code]) > case.static.effort.most_victims:
         return

@@ -33,7 +33,6 @@ _MOST_NAMED = 10
 
 
 def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
-    """The document of one pod."""
     pods = case.problem.pods
     return Explanation(
         pod=pods[case.pod].key,
@@ -133,7 +132,6 @@ def _state_of(case: PendingCase, rule: Rule, value: str) -> str:
 
 
 def fix_of(case: PendingCase, fix: TestedFix, owners: Owners) -> FixDocument:
-    """A fix as documents have it."""
     return FixDocument(
         changes=tuple(_changes(case, fix.changes, owners)),
         node=fix.landing.node,

@@ -17,9 +17,8 @@ import numpy as np
 from models.controllers.templates import is_stand_in
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
-from planner.explain.before_nodes import with_claims, without_gates
 from planner.explain.blockers import Blocker, PendingCase
-from planner.explain.by_plugin import blockers_of
+from planner.explain.by_plugin import blockers_of, with_claims, without_gates
 from planner.explain.change import (
     Candidate,
     ClusterChange,
@@ -205,7 +204,6 @@ class FixSearch:
         return sorted(map(without_repetition, found), key=cost_of)
 
     def _everywhere(self, patterns: list[Pattern]) -> Iterator[Candidate]:
-        """Every node of every pattern."""
         for size in range(1, 1 + max((len(pattern) for pattern, _ in patterns), default=0)):
             yield from self._candidates(patterns, size, self._effort.every_node_tried)
 
@@ -221,7 +219,9 @@ class FixSearch:
 
     def _new_nodes(self) -> Iterator[Candidate]:
         yield from ((change,) for change in self._nodes_like())
-        yield from self._in_new_domains(spread_rules.short_of_domains(self._case))
+        yield from self._in_new_domains(
+            rule.column for rule in spread_rules.rules_of(self._case) if rule.few_domains
+        )
 
     def _in_new_domains(self, columns: Iterable[Column]) -> Iterator[Candidate]:
         """A new node in a domain of its own, for each of these labels."""

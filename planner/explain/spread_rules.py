@@ -18,7 +18,7 @@ from planner.explain.change import ClusterChange, Cost, SpecEdit
 from planner.explain.misspelled import likely_key
 from planner.explain.node_rules import label
 from planner.explain.room_changes import delete
-from planner.problem.nodes import ALL, HOSTNAME, Column
+from planner.problem.nodes import ALL, HOSTNAME
 
 Terms = TopologySpreadConstraint
 
@@ -27,11 +27,6 @@ def rules_of(case: PendingCase) -> list[Rule]:
     """The pod's DoNotSchedule constraints."""
     plugins = case.framework.profile.of(PodTopologySpread)
     return [rule for plugin in plugins for rule in plugin.hard(case.template)]
-
-
-def short_of_domains(case: PendingCase) -> Iterator[Column]:
-    """The labels of constraints that have fewer domains than `minDomains`."""
-    return (rule.column for rule in rules_of(case) if rule.few_domains)
 
 
 def constraints(case: PendingCase, plugin: PodTopologySpread) -> Iterator[Blocker]:

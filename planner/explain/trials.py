@@ -15,8 +15,8 @@ from models.objects.policy import LimitRangeItem
 from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, SpecEdit, edited
 from planner.explain.trial_states import TrialState, TrialStates
+from planner.problem.eligibility import lasting
 from planner.problem.nodes import HOSTNAME
-from planner.problem.state_taints import lasting
 from planner.scheduler.scheduler import Scheduler
 
 #: What LimitRanges are not asked about: the pod stays.

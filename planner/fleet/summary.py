@@ -62,10 +62,6 @@ def _waves(document: Found) -> int:
     return max((step["wave"] for step in document["steps"]), default=0)
 
 
-def _evictions(document: Found) -> int:
-    return sum(len(step["evictions"]) for step in document["steps"])
-
-
 def _at_risk(document: Found) -> int:
     rows = (row for loss in document["domains"] for row in loss["workloads"])
     return len({(row["namespace"], row["workload"]) for row in rows if not row["ok"]})
@@ -138,7 +134,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
         "pending": _pods("pending"),
         "hardExcess": _balance("hardExcess"),
         FAILING_DRAWS: lambda found: _failing_draws([found]),
-        "evictions": _evictions,
+        "evictions": lambda found: sum(len(step["evictions"]) for step in found["steps"]),
         "waves": _waves,
     },
     "Rollout": {

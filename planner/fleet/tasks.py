@@ -1,15 +1,17 @@
-"""Tasks, and the replies to them; both travel between processes."""
+"""Tasks, and the replies to them; both travel between processes.
+
+A worker holds one cluster, as it was read and after each change to it: what was read and changed for the last
+question is there for the next, as far as both begin alike.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from models import Cluster
 from planner.documents.plan import Document
-from planner.fleet.held import held
 from planner.fleet.summary import AnswerFigures, figures
 
 #: The exit codes of a reply: all is well, and no answer in time or no worker.
@@ -31,7 +33,6 @@ class Reply:
 
     @classmethod
     def of(cls, document: str, exit_code: int = WELL) -> Reply:
-        """The reply that a document is."""
         return cls(exit_code, document, "", figures(json.loads(document)))
 
     @classmethod
@@ -40,11 +41,8 @@ class Reply:
         return cls(NO_ANSWER, None, error)
 
 
-class Ask(Protocol):
-    """What a worker does for a task; it can be pickled."""
-
-    def __call__(self) -> Reply:
-        """The answer."""
+#: What a worker does for a task; it can be pickled.
+Ask = Callable[[], Reply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +74,21 @@ class Question:
         for change in self.changes:
             cluster = change(cluster)
         return Reply.of(self.function(cluster).to_json())
+
+
+#: By the number of changes: the name of a state and the cluster. Those after it are made from those before.
+_HELD: list[tuple[Hashable, Cluster]] = []
+
+
+def held(changes: int, key: Hashable, make: Callable[[], Cluster]) -> Cluster:
+    """The cluster of this name after so many changes, made now unless it is the one held.
+
+    What the name does not fit is dropped before, and all that was made from it.
+    """
+    if changes >= len(_HELD) or _HELD[changes][0] != key:
+        del _HELD[changes:]
+        found = make()
+        if len(_HELD) == changes:
+            _HELD.append((key, found))
+        return found
+    return _HELD[changes][1]

@@ -170,7 +170,6 @@ def _values(text: str, form: re.Pattern[str]) -> Iterator[str]:
 
 
 def _nodes_by(cluster: Cluster, key: str) -> dict[str, list[str]]:
-    """The names of the nodes of every domain of a key."""
     found: dict[str, list[str]] = {}
     for node in cluster.nodes:
         if key in node.metadata.labels:

@@ -24,13 +24,9 @@ class OutOfTime(BaseException):
 
 
 def work(tasks: Sequence[Task]) -> list[Reply]:
-    """The replies to these tasks."""
     with _TURN:
-        return [replace(_reply(task), peak=_peak()) for task in tasks]
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        replies = ((_reply(task), resource.getrusage(resource.RUSAGE_SELF)) for task in tasks)
+        return [replace(reply, peak=used.ru_maxrss * 1024) for reply, used in replies]
 
 
 def _reply(task: Task) -> Reply:

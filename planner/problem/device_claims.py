@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
-from models.objects.device import DeviceRequest, ResourceClaim
+from models.objects.device import ResourceClaim
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from models.words import listed
@@ -149,11 +149,7 @@ def _requested_classes(claim: ResourceClaim) -> Iterator[tuple[str, str]]:
                 (f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available
             )
         else:
-            yield request.name, _class_of(request)
-
-
-def _class_of(request: DeviceRequest) -> str:
-    return (request.exactly or request).device_class_name
+            yield request.name, (request.exactly or request).device_class_name
 
 
 def _is_made_for(claim: ResourceClaim, pod: Pod) -> bool:

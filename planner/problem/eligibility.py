@@ -2,6 +2,9 @@
 
 Two families need this: the ones that refuse such nodes, and topology spread, whose inclusion
 policies decide by it which nodes count as domains.
+
+Taints that tell the state of a node are set by its controllers, which take them off.  All others say what a
+node is for, such as `node.kubernetes.io/os=windows` or `dedicated=db`: they stay.
 """
 
 from __future__ import annotations
@@ -54,3 +57,53 @@ class Eligibility:
             template.tolerations,
             lambda: self._nodes.by_taints(lambda taints: any(keeps_away(one, spec) for one in taints)) == 0,
         )
+
+
+_SICK = frozenset(
+    f"node.kubernetes.io/{condition}"
+    for condition in (
+        "not-ready",
+        "unreachable",
+        "unschedulable",
+        "memory-pressure",
+        "disk-pressure",
+        "pid-pressure",
+        "network-unavailable",
+        "out-of-service",
+    )
+)
+#: Cloud providers, Cluster API, Karpenter and network plugins: off once the node is set up.
+_STARTING = frozenset(
+    {
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cluster.x-k8s.io/uninitialized",
+        "karpenter.sh/unregistered",
+    }
+)
+#: How drivers and network plugins call it: `ebs.csi.aws.com/agent-not-ready`.
+_AGENT = "/agent-not-ready"
+#: Autoscalers and clouds: there until the node is gone.
+_LEAVING = frozenset(
+    {
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "ToBeDeletedByClusterAutoscaler",
+        "DeletionCandidateOfClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "karpenter.sh/disruption",
+        "cloud.google.com/impending-node-termination",
+    }
+)
+
+
+def node_state(taint: Taint) -> str:
+    """What a taint says about the state of its node; empty where it says what the node is for."""
+    if taint.key in _SICK:
+        return "does not work as it should"
+    if taint.key in _STARTING or taint.key.endswith(_AGENT):
+        return "is not set up yet"
+    return "is about to go" if taint.key in _LEAVING else ""
+
+
+def lasting(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    """The taints that a new node of the same kind has, too."""
+    return tuple(taint for taint in taints if not node_state(taint))

@@ -81,7 +81,6 @@ class NodeGroups:
         return total
 
     def members(self) -> list[Codes]:
-        """The nodes of every cell."""
         order, edges = self._in_order
         return [order[edges[cell] : edges[cell + 1]] for cell in range(self.size)]
 

@@ -66,7 +66,6 @@ class Column:
         return np.array(order, np.intp), tuple(map(self.values.__getitem__, order))
 
     def one_of(self, values: Iterable[str]) -> Mask:
-        """The nodes that have one of these values."""
         table = np.zeros(len(self.values) + 1, np.bool_)
         table[[self.code_of[value] for value in values if value in self.code_of]] = True
         return table[self.codes]
@@ -135,13 +134,11 @@ class NodeAxis:
         return self._one[self.size - 1 - node : 2 * self.size - 1 - node]
 
     def mask_of(self, nodes: Codes | list[int]) -> Mask:
-        """The mask of some nodes."""
         found = np.zeros(self.size, np.bool_)
         found[nodes] = True
         return found
 
     def names_of(self, nodes: Mask) -> tuple[str, ...]:
-        """The names of some nodes."""
         return tuple([self.names[node] for node in np.flatnonzero(nodes).tolist()])
 
     def positions_of(self, others: NodeAxis) -> Codes:
@@ -151,7 +148,6 @@ class NodeAxis:
         return np.array([self.index[name] for name in others.names], np.int32)
 
     def column(self, key: str) -> Column:
-        """The label `key` of every node."""
         found = self._columns.get(key)
         if found is None:
             found = self._columns[key] = self._read_column(key)
@@ -249,7 +245,6 @@ class NodeAxis:
 
     @cached_property
     def unschedulable(self) -> Mask:
-        """The cordoned nodes."""
         if self._before is None:
             return np.array([node.spec.unschedulable for node in self.nodes], np.bool_)
         cordoned: Mask = np.append(self._before.unschedulable, False)[self.known]

@@ -29,11 +29,10 @@ from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.endings import Endings
 from planner.problem.input_notes import nothing_read, pending_notes
 from planner.problem.kubernetes_version import copied_for
-from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
 from planner.problem.quotas import Quotas, refusals
 from planner.problem.requests import CPU, MEMORY, PODS, SCORING_DEFAULTS, Resize, pod_requests
-from planner.problem.resource_rows import ResourceRows
+from planner.problem.resource_rows import Amounts, ResourceRows, refuse_what_is_too_large
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, is_plain, selected_keys
 
@@ -62,7 +61,9 @@ class Problem:
         self._resize = Resize(self.behaviour.resizes_pods, self.behaviour.resize_takes_sums)
         self.devices = DeviceClaims(cluster)
         self.nodes = NodeAxis(cluster.nodes)
-        pods = [pod for pod in cluster.pods if self._concerns(pod)]
+        # Finished pods, and pods on nodes that are not in the snapshot, take no part.
+        there = {None, "", *self.nodes.index}
+        pods = [pod for pod in cluster.pods if not pod.is_finished and pod.spec.node_name in there]
         self.pods: tuple[Pod, ...] = tuple(pods)
         self.pod_index: MutableMapping[str, int] = {pod.key: place for place, pod in enumerate(pods)}
         self.node_of: Codes = np.array(
@@ -99,7 +100,6 @@ class Problem:
 
     @cached_property
     def endings(self) -> Endings:
-        """Which pods end when they are deleted."""
         going = np.array([template.terminating for template in self.templates], np.bool_)
         ending = np.flatnonzero(going[self.template_of]) if going.any() else np.zeros(0, np.intp)
         ending = ending[self.node_of[ending] >= 0]
@@ -219,10 +219,6 @@ class Problem:
         metadata = pod.metadata.model_copy(update={"deletion_timestamp": now})
         return pod.model_copy(update={"metadata": metadata})
 
-    def _concerns(self, pod: Pod) -> bool:
-        """Finished pods, and pods on nodes that are not in the snapshot, take no part."""
-        return not pod.is_finished and (not pod.spec.node_name or pod.spec.node_name in self.nodes.index)
-
     def requests_of(self, pod: Pod, defaults: Mapping[str, int] | None = None) -> dict[str, int]:
         """What a pod counts by resource; `defaults` stand in where a container asks for nothing."""
         return pod_requests(pod, defaults, resize=self._resize)
@@ -286,7 +282,6 @@ class Problem:
         return order, np.searchsorted(self.template_of[order], np.arange(len(self.templates) + 1))
 
     def pods_of(self, template: int) -> Codes:
-        """The pods of a template, in their order."""
         order, edges = self._by_template
         return order[edges[template] : edges[template + 1]]
 
@@ -362,7 +357,6 @@ class Problem:
         return found
 
     def template(self, pod: int) -> Template:
-        """The template of a pod."""
         return self.templates[int(self.template_of[pod])]
 
     def by_template(self, pods: Iterable[int]) -> dict[int, list[int]]:

@@ -139,7 +139,6 @@ class Quotas:
         return bool(self._ledgers or self._bounds)
 
     def limits(self, pod: Pod) -> bool:
-        """Whether there is a quota in a pod's namespace."""
         return pod.namespace in self._ledgers
 
     def admit(self, pod: Pod) -> str:
@@ -350,11 +349,8 @@ def _in_scope(item: ScopeRequirement, spec: PodSpec) -> bool:
                 return name not in item.values
             case _:
                 return bool(name) == (item.operator == "Exists")
-    return _SCOPES.get(item.scope_name, _always)(spec)
-
-
-def _always(_: PodSpec) -> bool:
-    return True
+    test = _SCOPES.get(item.scope_name)
+    return test is None or test(spec)
 
 
 def _is_best_effort(spec: PodSpec) -> bool:

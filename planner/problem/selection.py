@@ -72,7 +72,6 @@ class Selection:
         object.__setattr__(self, "identity", identity)
 
     def matches(self, pod: Labelled) -> bool:
-        """Whether the pod is one of those meant."""
         if self.selector is None or (self.namespaces is not None and pod.namespace not in self.namespaces):
             return False
         return self.selector.matches(pod.labels)

@@ -41,7 +41,6 @@ class VolumeChoice(NamedTuple):
 
 
 def claims_of(pod: Pod) -> Iterable[ClaimUse]:
-    """The claims that a pod mounts."""
     # Most pods mount none, and every one of them is asked by several families.
     return _claims_of(pod) if pod.spec.volumes else ()
 
@@ -134,7 +133,6 @@ class Claims:
         return bool(claim.spec.volume_name) and static
 
     def storage_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
-        """The class of a claim, where the snapshot has it."""
         return self.classes.get(self._class_name(claim))
 
     def _class_name(self, claim: PersistentVolumeClaim) -> str:
@@ -151,7 +149,6 @@ class Claims:
         return found is not None and _is_served_at_once(claim, found)
 
     def reachable(self, volume: PersistentVolume) -> Mask:
-        """The nodes from which a volume can be used."""
         found = self._reachable.get(volume.name)
         if found is None:
             affinity = volume.spec.node_affinity
@@ -231,7 +228,6 @@ class Claims:
         return all(claim.key in self._own for claim in self.open_claims(pod))
 
     def choose(self, pod: Pod, node: int) -> list[VolumeChoice]:
-        """What each waiting claim of a pod would get on a node."""
         waiting = [claim for claim in self.open_claims(pod) if claim.key not in self._own]
         return list(self._choose(waiting, node))
 

@@ -82,12 +82,10 @@ class ObjectiveStage:
 
     @property
     def name(self) -> str:
-        """What the stage is called."""
         return self.measured.name
 
     @property
     def value(self) -> int:
-        """What the plan has."""
         return self.measured.value
 
     def objective(self) -> Objective:

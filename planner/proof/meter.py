@@ -97,7 +97,6 @@ class Meter:
         return self._clock.stopped
 
     def look_for(self, what: str) -> None:
-        """Set what is looked for from now on."""
         self._top()._looking = what
         looking_for(what)
 

@@ -173,14 +173,12 @@ class Framework:
         return any(bool((nodes & where).any()) for nodes in undecided)
 
     def accepts(self, plan: Plan, nodes: Codes) -> Mask:
-        """Which of some nodes all filters accept now."""
         accepted = plan.static[nodes]
         for plugin in plan.changing:
             accepted = accepted & (plugin.reject(plan.template, nodes) == 0)
         return accepted
 
     def fits(self, plan: Plan, node: int) -> bool:
-        """Whether all filters accept one node now."""
         if not plan.static[node]:
             return False
         return all(plugin.admits(plan.template, node) for plugin in plan.changing)

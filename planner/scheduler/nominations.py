@@ -37,13 +37,11 @@ class Nominations:
             self.nominate(pod, node)
 
     def nominate(self, pod: int, node: int) -> None:
-        """Promise a node to a pod."""
         self.withdraw(pod)
         self._node_of[pod] = node
         self._waiting[node].append(pod)
 
     def withdraw(self, pod: int) -> None:
-        """Forget what a pod was promised."""
         node = self._node_of.pop(pod, None)
         if node is not None:
             self._waiting[node].remove(pod)
@@ -56,7 +54,6 @@ class Nominations:
             self.withdraw(pod)
 
     def node_of(self, pod: int) -> int | None:
-        """The node that a pod is promised."""
         return self._node_of.get(pod)
 
     def _ahead(self, pod: int, node: int) -> list[int]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
@@ -43,20 +42,17 @@ class PreemptionOutcome:
     message: str = ""
 
 
-class _Way(Enum):
-    """How a dry run goes."""
-
-    BY_NUMBERS = "by arithmetic: room and spread are all that matters"
-    REMEMBERED = "by all filters, until the node or the counts of spread change"
-    ANEW = "by all filters, every time"
-
-
 @dataclass(frozen=True, slots=True)
 class _Trials:
-    """The dry runs of a template; whether spread is the first thing that is asked after room."""
+    """The dry runs of a template; whether spread is the first thing that is asked after room.
+
+    They go by arithmetic where room and spread are all that matters, else by all filters: every time, or, if
+    `remembered`, until the node or the counts of spread change.
+    """
 
     rooms: RoomTrials
-    way: _Way
+    by_numbers: bool = False
+    remembered: bool = False
     spread_next: bool = False
 
 
@@ -182,17 +178,14 @@ class Preemption:
         def try_on(node: int) -> Found:
             return self._evictions.try_on(plan, pod, node)
 
-        ways: dict[_Way, Callable[[int], Found]] = {
-            _Way.BY_NUMBERS: rooms.by_numbers,
-            _Way.REMEMBERED: lambda node: rooms.remembered(node, try_on),
-            _Way.ANEW: try_on,
-        }
-        find = ways[trials.way]
-        self._try_each(
-            nodes[(short == 0) & (skewed == 0)],
-            findings,
-            find if asked.all() else lambda node: find(node) if simple[node] else try_on(node),
-        )
+        def find(node: int) -> Found:
+            if not simple[node]:
+                return try_on(node)
+            if trials.by_numbers:
+                return rooms.by_numbers(node)
+            return rooms.remembered(node, try_on) if trials.remembered else try_on(node)
+
+        self._try_each(nodes[(short == 0) & (skewed == 0)], findings, find)
         if not findings.candidates:
             for reasons, times in rooms.reasons(short, skewed):
                 findings.fail(reasons, times)
@@ -216,15 +209,15 @@ class Preemption:
         template = plan.template
         spread = next((plugin for plugin in others if isinstance(plugin, PodTopologySpread)), None)
         if spread is not None and not all(rule.counts_alike_everywhere for rule in spread.hard(template)):
-            return _Trials(self._rooms(template, fit), _Way.ANEW)
+            return _Trials(self._rooms(template, fit))
         further = [plugin for plugin in others if plugin is not spread]
         if not others:
-            return _Trials(self._rooms(template, fit), _Way.BY_NUMBERS)
+            return _Trials(self._rooms(template, fit), by_numbers=True)
         rooms = self._rooms(template, fit, spread, apart=True)
         if not further:
-            return _Trials(rooms, _Way.BY_NUMBERS, spread_next=True)
-        way = _Way.REMEMBERED if all(plugin.is_local(template) for plugin in further) else _Way.ANEW
-        return _Trials(rooms, way, spread_next=others[0] is spread)
+            return _Trials(rooms, by_numbers=True, spread_next=True)
+        remembered = all(plugin.is_local(template) for plugin in further)
+        return _Trials(rooms, remembered=remembered, spread_next=others[0] is spread)
 
     def _rooms(
         self,

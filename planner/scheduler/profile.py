@@ -141,7 +141,6 @@ def _chosen(
 
 
 def switched_off(config: KubeSchedulerProfile) -> list[type[Filter]]:
-    """The filters that a profile does not run."""
     return [kind for kind in FILTERS if not _is_on(config.plugins, config.plugins.filter, kind.name)]
 
 
@@ -213,17 +212,16 @@ def _names(plugins: tuple[object, ...]) -> set[str]:
     return {plugin.name for plugin in plugins}  # type: ignore[attr-defined]
 
 
-def _percentages(config: KubeSchedulerConfiguration) -> Iterator[int | None]:
-    return (profile.percentage_of_nodes_to_score for profile in config.profiles)
-
-
 def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
     """What a configuration asks for that the planner does not do, a sentence each."""
     if config is None:
         return
     if config.extenders:
         yield "scheduler extenders are not modelled"
-    if not {config.percentage_of_nodes_to_score, *_percentages(config)} <= {None, 0, 100}:
+    if not {
+        config.percentage_of_nodes_to_score,
+        *(one.percentage_of_nodes_to_score for one in config.profiles),
+    } <= {None, 0, 100}:
         yield (
             "percentageOfNodesToScore counts in simulate --seed and in the replays of compare: "
             "everywhere else all nodes are scored"

@@ -1,4 +1,4 @@
-"""Notes on what of the scheduler's configuration is not modelled, and which pods are not its own."""
+"""Notes that every answer has: on what was read, and on what is not modelled of the scheduler."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from planner.problem.problem import Problem
 from planner.scheduler.profile import profiles_of, unmodelled
 
 
+def notes_on(problem: Problem, *, proves: bool = False) -> Iterator[str]:
+    """Those of what was read, and `remarks`; one more where the answer `proves` that none is better."""
+    yield from problem.cluster.notes
+    yield from problem.notes
+    if proves:
+        yield from problem.unproved
+    yield from remarks(problem)
+
+
 def remarks(problem: Problem, absent: Collection[int] = ()) -> Iterator[str]:
-    """Both; pods of other schedulers are counted by their scheduler, but for those that are yet to come."""
+    """What of the scheduler's configuration is not modelled, and which pods are not its own.
+
+    Those are counted by their scheduler, but for those that are yet to come.
+    """
     yield from unmodelled(problem.cluster.scheduler_config)
     known = profiles_of(problem.cluster.scheduler_config)
     others = Counter(

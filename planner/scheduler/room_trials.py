@@ -15,12 +15,55 @@ import numpy as np
 
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.constraints.pod_topology_spread.rule import NO_LABEL, SKEWED, Rule
 from planner.problem.nodes import Ints
 from planner.problem.templates import Template
 from planner.scheduler.evictions import Candidate, Evictions
-from planner.scheduler.free_room import FreeRoom
-from planner.scheduler.spread_slack import SpreadSlack
 from planner.state.state import State
+
+#: More pods than there are: where no eviction on the node makes a difference.
+FAR = 1 << 40
+
+
+class SpreadSlack:
+    """How many pods a hard constraint leaves beside one, where evictions on one node change its counts.
+
+    A pod fits when `matching pods of the domain + 1 if it matches itself - global minimum <= maxSkew`.
+    Evictions on a node lower the count of its domain alone.  Where that lowers the minimum, too, the domain
+    is the emptiest one, and the pod fits there however many of the evicted pods stay; so the minimum of
+    before will do.
+    """
+
+    def __init__(self, state: State, rule: Rule, priority: int) -> None:
+        self._state = state
+        self._rule = rule
+        self.members = frozenset(rule.tally.members)
+        templates = state.problem.templates
+        self._lower = [number for number in self.members if templates[number].priority < priority]
+
+    def slack(self) -> Ints:
+        """For every node how many matching pods more its domain may hold beside the pod; or less than 0."""
+        rule, counts = self._rule, self._rule.counts
+        sums, codes = counts.sums(), rule.column.codes
+        most = rule.constraint.max_skew - rule.own
+        left = np.append(most + rule.minimum() - sums, -FAR)[codes]
+        # Where pods are not counted it makes no difference whether they go.
+        return np.where(counts.eligible, left, np.where(left >= 0, FAR, -FAR))
+
+    def evictable(self) -> Ints:
+        """How many matching pods below the priority every node holds."""
+        state = self._state
+        nodes = [state.node_of[state.problem.pods_of(number)] for number in self._lower]
+        if not nodes:
+            return np.zeros(state.problem.nodes.size, np.int64)
+        found = np.concatenate(nodes)
+        return np.bincount(found[found >= 0], minlength=state.problem.nodes.size)
+
+    def refused(self, slack: Ints) -> Ints:
+        """For every node 0 where evictions there are enough for the constraint, else why not."""
+        short = slack + np.where(self._rule.counts.eligible, self.evictable(), 0) < 0
+        return np.where(self._rule.column.codes < 0, NO_LABEL, short * SKEWED)
+
 
 #: Beyond so many different dry runs those that were remembered are dropped.
 _REMEMBERED = 100_000
@@ -100,14 +143,14 @@ class RoomTrials:
 
     def _make(self, node: int) -> Candidate:
         lower = self._lower.on(node)
-        slack = [values.item(node) for values in self._slack]
-        room = FreeRoom([*self._fit.left_on(self._template, node), *slack], self._takes)
-        key = (room.spare, tuple(map(self._kind, lower)))
+        slack = (values.item(node) for values in self._slack)
+        spare = (*self._fit.left_on(self._template, node), *slack)
+        key = (spare, tuple(map(self._kind, lower)))
         known = self._alike.get(key)
         if known is None:
             if len(self._alike) >= _REMEMBERED:
                 self._alike.clear()
-            known = self._alike[key] = self._dry_run(node, lower, room)
+            known = self._alike[key] = self._dry_run(node, lower, spare)
         going, broken_budgets = known
         return self._evictions.candidate(node, [lower[place] for place in going], broken_budgets)
 
@@ -125,7 +168,16 @@ class RoomTrials:
         """All of a lower-priority pod that a dry run looks at, its place in the order apart."""
         return int(self._state.problem.template_of[pod]), self._evictions.budgets_of(pod)
 
-    def _dry_run(self, node: int, lower: Sequence[int], room: FreeRoom) -> tuple[tuple[int, ...], int]:
-        room.without(lower)
-        found = self._evictions.fewest(node, lower, room.take_back)
+    def _dry_run(self, node: int, lower: Sequence[int], spare: Sequence[int]) -> tuple[tuple[int, ...], int]:
+        """Which of the pods have to go, and how many budgets that breaks; `spare` is left if none does."""
+        left = [sum(amounts) for amounts in zip(spare, *map(self._takes, lower), strict=True)]
+
+        def may_stay(pod: int) -> bool:
+            rest = [amount - held for amount, held in zip(left, self._takes(pod), strict=True)]
+            if min(rest) < 0:
+                return False
+            left[:] = rest
+            return True
+
+        found = self._evictions.fewest(node, lower, may_stay)
         return tuple(lower.index(victim) for victim in found.victims), found.broken_budgets

@@ -102,7 +102,7 @@ class Scheduler:
 
     def _in_succession(self, pods: Sequence[int]) -> Iterator[int]:
         """Bind the first of some pods of one template in large steps, to the nodes of single decisions."""
-        if self._draws is not None or self._explain or self._gated(pods[0]) or self._cannot_bind(pods[0]):
+        if self._draws is not None or self._explain or not self.would_bind(pods[0]):
             return
         some = [*takewhile(lambda pod: not self.problem.held_back(pod), pods)]
         plan, framework, done = self.plan_of(pods[0]), self.framework_of(pods[0]), 0
@@ -117,9 +117,6 @@ class Scheduler:
             if len(nodes) < WORTH_A_SUCCESSION:
                 return
 
-    def _cannot_bind(self, pod: int) -> bool:
-        return self.framework_of(pod).bind_failure(self.problem.template(pod)) is not None
-
     def take(self, pod: int) -> SchedulingDecision:
         """Decide a pod, or say why the scheduler does not even look at it."""
         return self._gated(pod) or self.decide(pod)
@@ -131,7 +128,6 @@ class Scheduler:
 
     @property
     def schedulers(self) -> frozenset[str]:
-        """The scheduler names that there is a profile for."""
         return frozenset(self._frameworks)
 
     def restore_nominations(self, pods: Iterable[int]) -> None:
@@ -141,11 +137,9 @@ class Scheduler:
 
     @property
     def promises(self) -> int:
-        """How many pods are promised a node."""
         return len(self._nominations)
 
     def is_promised(self, pod: int) -> bool:
-        """Whether a pod is promised a node."""
         return self._nominations.node_of(pod) is not None
 
     def nominate(self, pod: int, node: int) -> None:
@@ -153,7 +147,6 @@ class Scheduler:
         self._nominations.nominate(pod, node)
 
     def forget_nominations(self, pods: Iterable[int]) -> None:
-        """Drop what these pods were promised."""
         for pod in pods:
             self._nominations.withdraw(pod)
 

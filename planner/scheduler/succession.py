@@ -117,7 +117,6 @@ class _Succession:
         return node - score * self._size
 
     def _best(self, cells: dict[Cell, list[int]]) -> Cell | None:
-        """The cell of the best node."""
         scored = self._spread.scored(cells)
         step = self._weight * self._size
         return min(scored, key=lambda one: cells[one[0]][0] - one[1] * step, default=(None, 0))[0]

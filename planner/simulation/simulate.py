@@ -18,7 +18,7 @@ from planner.documents.rollout import AppliedSimulation
 from planner.problem.problem import Problem
 from planner.proof.clock import Progress
 from planner.scheduler.draws import sampled
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 
 
@@ -38,7 +38,7 @@ def simulate(
     if cluster.replaced:
         # Imported where something may be rolled out: a tenth of the time of a small `simulate`.
         from planner.simulation.rollout import rollout
-        from planner.simulation.rollout.replaced import taken_apart
+        from planner.simulation.rollout.restart import taken_apart
 
         apart = taken_apart(cluster)
         if apart is not None:
@@ -68,9 +68,7 @@ def simulate(
         contradicted=contradicted,
         kubernetes=problem.kubernetes.document,
         notes=(
-            *cluster.notes,
-            *problem.notes,
-            *remarks(problem),
+            *notes_on(problem),
             *_drawn(scheduler, seed, preemption),
             *notes_of(contradicted),
             *_tried_again(scheduler, left),

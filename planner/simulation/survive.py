@@ -12,7 +12,7 @@ from models.collector import old_left_alone
 from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
 from planner.documents.survival import NOT_ENDED, DomainLoss, LostPending, Survival, WorkloadLoss
-from planner.eviction.unread import lost_with, taken_for_granted
+from planner.eviction.job_notes import lost_with, taken_for_granted
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss, is_replica
 from planner.explain.blockers import PendingCase
@@ -24,7 +24,7 @@ from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, DrawEffort, Effort, ExplainEffort
 from planner.scheduler import other_ties
 from planner.scheduler.other_ties import NOT_DRAWN
-from planner.scheduler.remarks import remarks
+from planner.scheduler.remarks import notes_on
 from planner.simulation.processes import Processes, has_second_core
 
 Workload = tuple[str, str]
@@ -46,9 +46,7 @@ def survive(cluster: Cluster, key: str, *, effort: Effort = STANDARD) -> Surviva
         failures=sum(not row.ok for loss in found for row in loss.workloads),
         kubernetes=before.snapshot.kubernetes.document,
         notes=(
-            *cluster.notes,
-            *before.snapshot.notes,
-            *remarks(before.snapshot),
+            *notes_on(before.snapshot),
             *taken_for_granted(before.problem, lost_with(before.problem, key)),
             *_about_changes(found, before.waiting),
             *_about_draws(failing, effort.draws),

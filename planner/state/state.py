@@ -178,11 +178,10 @@ class State:
         """A tally summed per domain over the eligible nodes; `part` says what made them eligible."""
         return self._domain_counts.get(
             (id(tally), column.key, part),
-            lambda: DomainCounts(tally, self._counted_nodes(column, eligible, part)),
+            lambda: DomainCounts(
+                tally, self._counted.get((column.key, part), lambda: CountedNodes(column, eligible))
+            ),
         )
-
-    def _counted_nodes(self, column: Column, eligible: Mask | None, part: Hashable) -> CountedNodes:
-        return self._counted.get((column.key, part), lambda: CountedNodes(column, eligible))
 
     def bind(self, pod: int, node: int) -> None:
         """Put a pod on a node, whether it fits or not; its claims are bound with it."""

@@ -5,9 +5,8 @@ DaemonSet pods, a scaled workload has its pods. The scheduler has not: nothing n
 is unusual about a change is a note of the new cluster.
 """
 
-from planner.whatif.gates import open_gates
 from planner.whatif.nodes import add_nodes, cordon, drain, remove_nodes
-from planner.whatif.pods import delete_pod
+from planner.whatif.pods import delete_pod, open_gates
 from planner.whatif.scaling import scale
 
 __all__ = ["add_nodes", "cordon", "delete_pod", "drain", "open_gates", "remove_nodes", "scale"]

@@ -9,7 +9,7 @@ from models.controllers.owners import ByController
 from models.controllers.reconcile import workloads_of
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.workload import Workload
-from planner.eviction.expected_pods import Scaled
+from planner.eviction.budgets import Scaled
 from planner.whatif.unforeseen import why_unforeseen
 
 

@@ -1,4 +1,4 @@
-"""Pods that have to go: which come back, and what kubectl would say about the others."""
+"""Pods that have to go: which come back, what kubectl would say about the others, and the Jobs that fail."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from models import Cluster
+from models.controllers.jobs import index_of
+from models.controllers.owners import is_live
 from models.controllers.reconcile import reconcile
 from models.objects.pod import Pod
+from models.objects.workload import Job, JobCondition
 from models.words import counted, listed
 from planner.eviction.budgets import TWO, Budgets, PodsOfCluster
+from planner.eviction.jobs import Impact, JobDisruptions
 
 
 def without_pods(cluster: Cluster, gone: Collection[Pod], *, returning: Iterable[Pod] = ()) -> Cluster:
@@ -74,3 +78,45 @@ def _by_budgets(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[st
             f"{'has' if len(going) == 1 else 'have'} to go, and it allows {allowed or 'none'} now: "
             "kubectl drain would wait"
         )
+
+
+_FAILED = JobCondition(type="Failed", status="True")
+
+
+def failing(disruptions: JobDisruptions, gone: Iterable[Pod]) -> Iterator[tuple[Job, Impact]]:
+    """The Jobs that fail when these pods end, each with what that does to it."""
+    found: dict[str, tuple[Job, list[Pod]]] = {}
+    for pod in gone:
+        job = disruptions.job_of(pod) if is_live(pod) else None
+        if job is not None and not job.is_finished:
+            found.setdefault(job.key, (job, []))[1].append(pod)
+    for job, pods in found.values():
+        impact = disruptions.impact(job, pods)
+        if impact.outcome == "Fails":
+            yield job, impact
+
+
+def fail_jobs(cluster: Cluster, disruptions: JobDisruptions, failed: Iterable[tuple[Job, Impact]]) -> Cluster:
+    """The cluster once some Jobs have failed: those pods are gone that end by it.
+
+    A Job with failed indexes goes on with the others.
+    """
+    gone: list[Pod] = []
+    after: dict[str, Job] = {}
+    for job, impact in failed:
+        gone += filter(is_live, disruptions.pods_of(job)) if impact.ends_job else impact.worn_out
+        after[job.key] = _after(job, impact)
+    if not after:
+        return cluster
+    marked = replace(cluster, jobs=tuple(after.get(job.key, job) for job in cluster.jobs))
+    return without_pods(marked, gone)
+
+
+def _after(job: Job, impact: Impact) -> Job:
+    if impact.ends_job:
+        update: dict[str, object] = {"conditions": (*job.status.conditions, _FAILED)}
+    else:
+        indexes = {str(index) for index in map(index_of, impact.worn_out) if index is not None}
+        known = [job.status.failed_indexes] if job.status.failed_indexes else []
+        update = {"failed_indexes": ",".join([*known, *sorted(indexes)])}
+    return job.changed("status", **update)

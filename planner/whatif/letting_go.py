@@ -12,8 +12,7 @@ from models.objects.custom_workload import kubectl_name
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from planner.documents.explanation import FixChange
-from planner.eviction.budgets import desired
-from planner.eviction.expected_pods import ExpectedPods, Scaled
+from planner.eviction.budgets import ExpectedPods, Scaled, desired
 from planner.whatif.scaling import scale
 
 #: A cluster that is only made when it is asked for.

@@ -17,9 +17,9 @@ from models.objects.pod import Pod
 from models.objects.storage import CSINode
 from models.words import counted, listed
 from planner.eviction.movable import is_tied
+from planner.problem.eligibility import lasting
 from planner.problem.nodes import HOSTNAME
 from planner.problem.selection import PLACE_LABELS
-from planner.problem.state_taints import lasting
 from planner.whatif.eviction import bare_pods, drain_notes, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen, nodes_named
 
@@ -84,7 +84,6 @@ def _bound_to_no_node(what: str, cluster: Cluster, gone: Collection[str]) -> Ite
 
 
 def without_nodes(cluster: Cluster, names: Collection[str]) -> Cluster:
-    """The cluster without some nodes, their pods left as they are."""
     attachments = (item for item in cluster.volume_attachments if item.spec.node_name not in names)
     return replace(
         cluster,

@@ -43,7 +43,6 @@ class Replicas:
 
     @property
     def victims(self) -> tuple[Pod, ...]:
-        """The pods that the controller takes."""
         return self.pods[: self.going]
 
 

@@ -275,7 +275,7 @@ from planner import check
 loaded = {"ortools", "planner.batch", "planner.rebalance.plan", "planner.simulation"} & set(sys.modules)
 from planner import simulate
 loaded |= {"planner.explain.search", "planner.simulation.rollout"} & set(sys.modules)
-import planner, planner.capacity.best, planner.rebalance.document
+import planner, planner.capacity.capacity, planner.rebalance.document
 strange = [name for name in planner.__all__ if not callable(getattr(planner, name))]
 print(*loaded, *strange)
 """

@@ -10,7 +10,7 @@ from models import Cluster
 from planner import compare, simulate
 from planner.documents.columns import ComparedColumn
 from planner.problem.problem import Problem
-from planner.whatif.afresh import afresh
+from planner.whatif.pods import afresh
 from tests import seeds
 from tests.builders import ZONE, cluster, node, pod, spread
 from tests.tiny import tiny

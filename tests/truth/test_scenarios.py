@@ -12,7 +12,7 @@ import pytest
 from cli.commands.asking import CommandLine
 from cli.main import run
 from models import Cluster, InputError
-from planner.fleet import held
+from planner.fleet import tasks
 from planner.fleet.tasks import Reply
 from planner.fleet.variations import Scenario, variations
 from planner.fleet.variations import scenarios as combinations
@@ -34,7 +34,7 @@ _COMMANDS = (
 @pytest.fixture
 def snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of a cluster, about which no cluster is held yet."""
-    monkeypatch.setattr(held, "_HELD", [])
+    monkeypatch.setattr(tasks, "_HELD", [])
     return tmp_path / "cluster.json"
 
 

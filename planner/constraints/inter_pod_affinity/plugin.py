@@ -92,7 +92,6 @@ class AffinityRules:
 
     @property
     def every(self) -> tuple[Around, ...]:
-        """All that is counted."""
         return *self.needs, *self.anti_affinity, *self.kept_out_by
 
 
@@ -134,7 +133,6 @@ class InterPodAffinity(Filter, Score):
         return Around(column, self.state.domain_counts(tally, column), weight)
 
     def _matched(self, selections: tuple[Selection, ...]) -> PodCounts:
-        """The pods that match all these selections."""
         return self.state.tally((self.name, selections), lambda: self._match_all(selections))
 
     def _match_all(self, selections: tuple[Selection, ...]) -> Members:
@@ -257,12 +255,8 @@ class InterPodAffinity(Filter, Score):
                 continue
             for around in rules.needs:
                 need(x, template, around.counts, self._peers(template))
-        if x.is_final_state:
-            self._encode_unasked(x)
-
-    def _encode_unasked(self, x: Counts) -> None:
-        """Pods come to no domain with pods that keep them out and were not asked about it themselves."""
-        for number in x.batch.wanted.keys() - x.asked:
+        # Nor do pods come to a domain with pods that keep them out and were not asked about it themselves.
+        for number in x.batch.wanted.keys() - x.asked if x.is_final_state else ():
             for _, around in self.rules(self.problem.templates[number]).keeps_away:
                 avoided = around.counts.tally.members.keys() & x.carriers
                 keep_away(x, (number,), around.column, avoided)

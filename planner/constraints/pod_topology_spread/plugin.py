@@ -68,7 +68,6 @@ class PodTopologySpread(Filter, Score):
         return (*self.hard(template), *self.soft(template).rules)
 
     def hard(self, template: Template) -> tuple[Rule, ...]:
-        """The DoNotSchedule constraints of a template."""
         return self._hard_rules(template).rules
 
     def _hard_rules(self, template: Template) -> SpreadRules:

@@ -13,22 +13,21 @@ from models import Cluster
 from models.controllers.stateful import ordinal_of
 from models.errors import InputError
 from models.objects.workload import Job
-from planner.audit.spread_counts import take
-from planner.audit.worse import surpluses_of, worse_constraints
+from planner.audit.spread_counts import surpluses_of, take, worse_constraints
 from planner.documents.drain import DrainPlan
 from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
+from planner.eviction.job_notes import taken_for_granted
 from planner.eviction.jobs import Impact
 from planner.eviction.ordinals import WAITS_FOR_LOWER
-from planner.eviction.unread import taken_for_granted
 from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
 from planner.proof.clock import is_stop_requested, looking_for, report_best
 from planner.proof.effort import STANDARD, DrainEffort, DrawEffort, Effort
 from planner.scheduler import other_ties
 from planner.scheduler.other_ties import NOT_DRAWN
-from planner.scheduler.remarks import remarks
-from planner.simulation.drain import held, notes, report
+from planner.scheduler.remarks import notes_on
+from planner.simulation.drain import held, report
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.fixes import Fixes
 from planner.simulation.drain.held import DrainFacts, Held, Overrides
@@ -92,7 +91,7 @@ def drain(
         looking_for("what new nodes would change")
         again = run_on(cluster, len(nodes)).best(stop_event, others=True)
         if again.played_to_end and _left(again) < _left(plan):
-            told.append(notes.with_new_nodes(again))
+            told.append(report.with_new_nodes(again))
     return plan.model_copy(update={"blocked": freed, "notes": tuple(told)})
 
 
@@ -226,12 +225,12 @@ class DrainRun:
                 "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
             )
             found = min(found, self._outcome(order), key=lambda one: one.rank)
-        told = [*notes.preempted(self._larger, found.preempted)]
+        told = [*report.preempted(self._larger, found.preempted)]
         plan = found.plan
         if draws is not None and plan.played_to_end and self._moving and not any(found.harm):
             seeds = other_ties.seeds(self._problem, draws, len(self._moving))
             failing = self._failing(found.order, seeds, stop_event)
-            told += (NOT_DRAWN,) if failing is None else notes.of_draws(failing, draws)
+            told += (NOT_DRAWN,) if failing is None else report.of_draws(failing, draws)
             plan = plan.model_copy(update={"failing_draws": None if failing is None else len(failing)})
         return plan.model_copy(update={"notes": (*plan.notes, *told)})
 
@@ -325,16 +324,14 @@ class DrainRun:
         impacts: Sequence[tuple[Job, Impact]],
     ) -> Iterator[str]:
         problem, doubled, absent = self._problem, self._doubled, self._replaced.values()
-        yield from self._cluster.notes
-        yield from problem.notes
-        yield from remarks(problem)
-        yield from notes.overridden(problem, evicted)
-        yield from notes.not_made_again(problem, self._controllers, evicted)
+        yield from notes_on(problem)
+        yield from report.overridden(problem, evicted)
+        yield from report.not_made_again(problem, self._controllers, evicted)
         yield from taken_for_granted(problem, evicted)
         yield from job_notes.lost([item for item in impacts if item[1].outcome == "Fails"])
         yield from job_notes.presumed(impacts)
         yield from problem.devices.notes(doubled.pods[pod] for pod in simulation.waiting if pod in absent)
-        yield from notes.returned(doubled, simulation, found, self._numbers, self._replaced)
+        yield from report.returned(doubled, simulation, found, self._numbers, self._replaced)
         if found.restless:
             yield RESTLESS
 

@@ -72,7 +72,6 @@ class Allowances:
             self._left[number] -= 1
 
     def regain(self, pod: int) -> None:
-        """A pod became ready."""
         for number in self._of.get(pod, ()):
             if not self._budgets.budgets[number].spec.asks_nothing:
                 self._left[number] += 1

@@ -11,7 +11,7 @@ else can happen.  Where a controller waits for the end the replacement is made t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.eviction.movable import is_tied
@@ -81,8 +81,8 @@ class Drain:
         waiting = [node for node in nodes if node not in self._facts.unasked]
         while waiting and not self._found.restless:
             left = []
-            for wave in _waves(waiting, at_once):
-                left += self._wave(wave)
+            for start in range(0, len(waiting), at_once):
+                left += self._wave(waiting[start : start + at_once])
                 report_best(f"{len(self._found.waves)} waves done, {len(left)} nodes to be tried again")
             if len(left) == len(waiting):
                 break
@@ -197,10 +197,6 @@ class Drain:
             if self._predecessor.get(pod, pod) in self._asked:
                 simulation.create(pod)
         return self._create() or moved
-
-
-def _waves(nodes: Sequence[int], at_once: int) -> Iterator[Sequence[int]]:
-    return (nodes[start : start + at_once] for start in range(0, len(nodes), at_once))
 
 
 def pods_to_go(

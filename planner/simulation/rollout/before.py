@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models import Cluster
 from models.snapshot import Snapshot
 from models.words import counted
-from planner.audit.spread_counts import SpreadCounts
-from planner.audit.worse import WorkloadConstraint, summed, surpluses_of
+from planner.audit.spread_counts import SpreadCounts, WorkloadConstraint, summed, surpluses_of
 from planner.simulation.rollout.draw import Ended, begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
@@ -61,7 +59,9 @@ class Before:
         for namespace, workload in sorted(self.unfinished):
             yield f"{workload} of {namespace} lacked ready pods before, and its manifest changes nothing"
         after = [summed(surpluses_of(counts)) for counts in ends]
-        stays = [whose for whose in sorted(self.surplus) if self._stays_broken(whose, after)]
+        # Those that end broken in some draw, and worse in none.
+        worst = {whose: max(found[whose] for found in after) for whose in sorted(self.surplus)}
+        stays = [whose for whose, pods in worst.items() if 0 < pods <= self.surplus[whose]]
         others = [whose for whose in stays if whose[:2] not in self.applied]
         alone = [whose for whose in stays if whose not in others] if len(others) > 1 else stays
         for whose in alone:
@@ -76,10 +76,6 @@ class Before:
                 f"{len(others)} DoNotSchedule constraints of workloads that are not applied had "
                 f"{pods} pods too many before, and no run ends with more"
             )
-
-    def _stays_broken(self, whose: WorkloadConstraint, after: Sequence[Counter[WorkloadConstraint]]) -> bool:
-        """Whether a constraint that was broken ends broken in some draw, and worse in none."""
-        return 0 < max(found[whose] for found in after) <= self.surplus[whose]
 
 
 def _name(owner: Rolling) -> tuple[str, str]:

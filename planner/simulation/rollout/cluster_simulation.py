@@ -202,10 +202,6 @@ class ClusterSimulation:
         """Whether a pod was told to go and its containers run."""
         return self.is_leaving(pod) and pod not in self.stopped
 
-    def any_leaving(self, pods: Iterable[int]) -> bool:
-        """Whether one of some pods was told to go and has not ended."""
-        return bool(self.leaving) and any(map(self.is_leaving, pods))
-
     def _is_refused(self, pod: int) -> bool:
         """Whether the API server refuses to create a pod."""
         found = self.problem.pods[pod]
@@ -239,7 +235,8 @@ class ClusterSimulation:
     def delete(self, pod: int) -> None:
         """The pod is told to go; where it has a node and a grace period it holds its room for a while."""
         node = int(self.scheduler.state.node_of[pod])
-        if node < 0 or not self._has_grace(pod):
+        # The API server keeps a pod with a grace period until its kubelet says that it has ended.
+        if node < 0 or self.problem.pods[pod].spec.termination_grace_period_seconds == 0:
             self._remove(pod)
             return
         self._forget(pod)
@@ -248,10 +245,6 @@ class ClusterSimulation:
         self.leaving[self._doubles[pod]] = None
         self._changes += 1
         self.happened.append((PodChange.LEAVING, pod))
-
-    def _has_grace(self, pod: int) -> bool:
-        """Whether the API server keeps a deleted pod until its kubelet says that it has ended."""
-        return self.problem.pods[pod].spec.termination_grace_period_seconds != 0
 
     def succeed(self, pod: int) -> None:
         """A ready pod has run to its end."""
@@ -284,13 +277,11 @@ class ClusterSimulation:
         self.scheduler.forget_nominations([pod])
 
     def end(self, double: int) -> None:
-        """A pod that was leaving has ended."""
         del self.leaving[double]
         self.scheduler.state.unbind(double)
         self._note_gone(self._originals[double], PodChange.ENDED)
 
     def become_ready(self, pod: int) -> None:
-        """A pod that has a node runs and is ready."""
         del self.starting[pod]
         self.ready[pod], self.ready_at[pod] = True, np.floor(self.now)
         if self.min_ready[pod]:

@@ -136,12 +136,10 @@ class PodRun(ControllerRun, Controller):
 
     @property
     def watched(self) -> Iterable[int]:
-        """All of its pods, and those that end."""
         return [*self.pods, *self._terminating]
 
     @property
     def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
-        """One number for all of its pods."""
         return [(self.pods, self._min_ready_seconds)]
 
     @abstractmethod

@@ -73,12 +73,10 @@ class DeploymentRun(ControllerRun, Controller):
             item.replicas = size
             item.desired = self.deployment.spec.replicas
             item.most = item.desired + self.margins.surge
-            self.note(sum(old.replicas for old in self.old), self.new.replicas, self._kept_ready(simulation))
+            # A ReplicaSet that shrinks takes those that are not ready first.
+            ready = sum(min(one.count_ready(simulation), one.replicas) for one in self.sets)
+            self.note(sum(old.replicas for old in self.old), self.new.replicas, ready)
             yield (self, self._below[id(item)])
-
-    def _kept_ready(self, simulation: ClusterSimulation) -> int:
-        """The ready pods that stay: a ReplicaSet that shrinks takes those that are not ready first."""
-        return sum(min(item.count_ready(simulation), item.replicas) for item in self.sets)
 
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all pods wanted are there, of the new revision, and available."""

@@ -103,13 +103,8 @@ def _trials(  # noqa: PLR0913 - the same
     yield from _together(cluster, manifests, prepared.workloads, broken)
     for place, owner in enumerate(prepared.workloads):
         if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck:
-            stopped = _stopped(draws, place)
+            stopped = next(draw for draw in draws if not draw.completes(place))
             yield from _explained(cluster, manifests, prepared, stopped, place, preemption=preemption)
-
-
-def _stopped(draws: Sequence[Ended], place: int) -> Ended:
-    """The first draw in which a workload stopped."""
-    return next(draw for draw in draws if not draw.completes(place))
 
 
 def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Trial]:
@@ -223,7 +218,6 @@ def _with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
 
 
 def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:
-    """The cluster in which a draw ended."""
     problem, simulation = prepared.problem, ended.simulation
     names, node_of = problem.nodes.names, simulation.scheduler.state.node_of.tolist()
     there = []

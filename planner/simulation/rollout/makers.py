@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from models.controllers.daemons import goes_on_running, node_meant, pods_of_daem
 from models.controllers.jobs import pods_of_job, succeeded_of
 from models.controllers.owners import ByController, is_live
 from models.controllers.replicas import newest_of, stand_in_replica_set
-from models.controllers.stateful import pods_of_stateful_set
+from models.controllers.stateful import REVISION_LABEL, pods_of_stateful_set
 from models.objects.annotations import DESIRED_REPLICAS, MAX_REPLICAS
 from models.objects.node import Node
 from models.objects.pod import Pod
@@ -30,7 +30,6 @@ from planner.simulation.rollout.daemon_set import DaemonPods, DaemonSetRun
 from planner.simulation.rollout.deployment import DeploymentRun
 from planner.simulation.rollout.job import JobRun
 from planner.simulation.rollout.replica_set import PENDING, RUNNING, UNKNOWN, DeletionRank, PlainRun, Revision
-from planner.simulation.rollout.revisions import outdated
 from planner.simulation.rollout.slots import Slots, same_template
 from planner.simulation.rollout.stateful_set import StatefulSetRun
 
@@ -121,7 +120,6 @@ class _ReplicaSetPods:
     min_ready: int = 0
 
     def replicas(self, number: int, index: Index, later: timedelta) -> Revision:
-        """The ReplicaSet as it begins."""
         then = None if self.now is None else self.now + later
         slots = [index[key] for key in (*(pod.key for pod in self.live), *self.more)]
         ranks = {index[pod.key]: _rank(pod, then) for pod in self.live}
@@ -169,7 +167,9 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
     old = [found for found in sets if found.key != new.key]
     most = item.spec.replicas + Margins.of(item.spec.strategy, item.spec.replicas).surge
     live = {found.key: [p for p in known.pods.of(found) if is_live(p)] for found in (*old, new)}
-    more = {found.key: _may_come(found, most) - len(live[found.key]) for found in old}
+    # One that is asked for none has none on the way.
+    sizes = {found.key: max(most, found.spec.replicas) if found.spec.replicas else 0 for found in old}
+    more = {key: size - len(live[key]) for key, size in sizes.items()}
     # One that stays has its old size until its Deployment sizes it.
     more[new.key] = _TURNOVER * max(most, new.spec.replicas)
     exists = bool(alike)
@@ -201,11 +201,6 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
 
 def _is_ending(pod: Pod) -> bool:
     return bool(pod.node_name) and pod.is_terminating and not pod.is_finished
-
-
-def _may_come(old: ReplicaSet, most: int) -> int:
-    """How many pods an old ReplicaSet may have on the way: none when it is asked for none."""
-    return max(most, old.spec.replicas) if old.spec.replicas else 0
 
 
 def _annotated(found: ReplicaSet, key: str) -> int | None:
@@ -277,3 +272,25 @@ def _keeps_template(item: Rolling, before: Rolling | None) -> bool:
 
 def _ordinal(name: str) -> int:
     return int(name.rpartition("-")[2])
+
+
+def outdated(owner: StatefulSet | DaemonSet, pods: Sequence[Pod]) -> frozenset[str]:
+    """The keys of live pods that are of another revision than the template, as far as the snapshot tells."""
+    if isinstance(owner, DaemonSet) and owner.status.updated_number_scheduled == 0:
+        return frozenset(pod.key for pod in pods)
+    newest = owner.status.update_revision if isinstance(owner, StatefulSet) else _newest_of(owner, pods)
+    return frozenset(pod.key for pod in pods if newest and _revision(pod) not in {None, newest})
+
+
+def _newest_of(owner: DaemonSet, pods: Sequence[Pod]) -> str | None:
+    """The revision of as many pods as the status says are updated; of several that of the youngest pod."""
+    if not owner.is_rolling:
+        return None
+    counts = Counter(map(_revision, pods))
+    likely = [pod for pod in pods if counts[_revision(pod)] == owner.status.updated_number_scheduled]
+    youngest = max(likely or pods, key=lambda pod: pod.metadata.created, default=None)
+    return None if youngest is None else _revision(youngest)
+
+
+def _revision(pod: Pod) -> str | None:
+    return pod.metadata.labels.get(REVISION_LABEL)

@@ -29,9 +29,8 @@ from planner.scheduler.profile import profiles_of
 from planner.scheduler.remarks import remarks
 from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
-from planner.simulation.rollout.refused import refusals
+from planner.simulation.rollout.refused import refusals, unevaluated
 from planner.simulation.rollout.slots import Slots
-from planner.simulation.rollout.unevaluated import unevaluated
 from planner.whatif.victims import as_of
 
 _NOW = timedelta()

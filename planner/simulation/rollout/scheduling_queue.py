@@ -46,7 +46,6 @@ class SchedulingQueue:
         return self._parked
 
     def add(self, pod: int, priority: int, now: float) -> None:
-        """A pod that was made just now."""
         self._known[pod] = _QueuedPod(now, self._order())
         self._make_due(pod, priority)
 

@@ -37,7 +37,8 @@ class Slots:
         found = usable(template)
         if found is None:
             return []
-        labels = {HASH_LABEL: owner.metadata.labels[HASH_LABEL]} if _is_hashed(owner) else {}
+        own = owner.metadata.labels if isinstance(owner, ReplicaSet) else {}
+        labels = {key: text for key, text in own.items() if key == HASH_LABEL}
         names = islice(free_names(owner.name, owner.namespace, self.taken), number)
         return self.take((new_pod(found, owner, name, labels) for name in names), owner)
 
@@ -61,10 +62,6 @@ class Slots:
 def marked(pod: Pod) -> Pod:
     """The pod under a name that its predecessor does not have; in the cluster one follows the other."""
     return pod.changed("metadata", name=f"{pod.name}{_MARK}")
-
-
-def _is_hashed(owner: NamespacedObject) -> bool:
-    return isinstance(owner, ReplicaSet) and HASH_LABEL in owner.metadata.labels
 
 
 def same_template(old: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:

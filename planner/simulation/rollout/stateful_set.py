@@ -64,11 +64,11 @@ class StatefulSetRun(PodRun):
             n for n in self._known() if n not in self._wanted and self._current(simulation, n) is not None
         ]
         ready = all(pod is not None and simulation.available[pod] for pod in current)
-        fresh = all(self._is_fresh(simulation, ordinal) for ordinal in self._wanted)
+        fresh = all(
+            ordinal < self._first_updated or pod == self.new.get(ordinal)
+            for ordinal, pod in zip(self._wanted, current, strict=True)
+        )
         return ready and fresh and not surplus
-
-    def _is_fresh(self, simulation: ClusterSimulation, ordinal: int) -> bool:
-        return ordinal < self._first_updated or self._current(simulation, ordinal) == self.new.get(ordinal)
 
     def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """The pods that are there of the old revision and of the new one."""
@@ -86,7 +86,7 @@ class StatefulSetRun(PodRun):
 
     def _is_leaving(self, simulation: ClusterSimulation, ordinal: int) -> bool:
         tables = (self.new, self.old, self._ending)
-        return simulation.any_leaving(table[ordinal] for table in tables if ordinal in table)
+        return any(simulation.is_leaving(table[ordinal]) for table in tables if ordinal in table)
 
     def due(self, simulation: ClusterSimulation) -> Due:
         """What lacks comes first, then what is too much goes, then what is old.

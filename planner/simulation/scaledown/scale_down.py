@@ -43,7 +43,7 @@ from planner.whatif.scaling import Replicas, scalable, surplus_of
 from planner.whatif.victims import as_of
 
 if TYPE_CHECKING:
-    from planner.cpsat.replica_groups import RemovalStage
+    from planner.cpsat.lexicographic import Reached
 
 #: The parts of the objective, the most important first; the last one is to be large, the others small.
 _SPREAD = ("hardExcess", "softExcess", "skew")
@@ -253,7 +253,7 @@ def _told(worth: Sequence[int]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(_SPREAD, worth, strict=False))
 
 
-def _tell(stages: Sequence[RemovalStage]) -> None:
+def _tell(stages: Sequence[Reached]) -> None:
     """Show the best so far, and the bound of its last stage, on the progress line."""
     report_best(f"{_told([stage.value for stage in stages])}, at least {stages[-1].bound}")
 
@@ -305,7 +305,7 @@ def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Replicas]
                 yield pod
 
 
-def _claims(stages: Sequence[RemovalStage], forced: int) -> Iterator[Claim]:
+def _claims(stages: Sequence[Reached], forced: int) -> Iterator[Claim]:
     """The model's bounds, each on choices that have its own values before.
 
     It counts agreement downwards, and only among those that need not go.

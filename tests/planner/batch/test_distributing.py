@@ -8,8 +8,7 @@ from models import Cluster
 from planner.batch.coarse import Coarse
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent
-from planner.batch.packing.assignment import Assignment
-from planner.batch.packing.repair import PackingRepair
+from planner.batch.packing.assignment import Assignment, PackingRepair
 from planner.batch.pending import Pending
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from models import Cluster
-from planner.batch.move_models import exact_model, relaxation
+from planner.batch.moves import exact_model, relaxation
 from planner.batch.pending import Pending
 from planner.cpsat.model import BatchModel
 from planner.cpsat.variables import Batch, Counts

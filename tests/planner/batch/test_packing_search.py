@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
+from planner.batch.packing.covers import PackingPatterns, PatternRoom
 from planner.batch.packing.filling import Filling, best_fit, kept_on_current_node
-from planner.batch.packing.patterns import PackingPatterns, PatternRoom
 from planner.batch.packing.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel, PackingKind
 from planner.proof.meter import Meter

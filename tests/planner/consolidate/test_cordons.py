@@ -8,7 +8,7 @@ import pytest
 from models import Cluster
 from planner import consolidate
 from planner.consolidate.certain_moves import SafeMove
-from planner.consolidate.wave_cordons import with_cordons
+from planner.consolidate.wave_order import with_cordons
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.landing.landing import Landing

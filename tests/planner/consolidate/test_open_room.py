@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from models import Cluster
-from planner.consolidate.open_room import OpenRoom
+from planner.consolidate.open_landings import OpenRoom
 from planner.consolidate.open_templates import OpenTemplates
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem

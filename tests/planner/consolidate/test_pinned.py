@@ -8,9 +8,8 @@ import pytest
 from models.collector import old_left_alone
 from planner import consolidate
 from planner.consolidate.emptying import Emptying
-from planner.consolidate.layout import Layout
+from planner.consolidate.layout import Layout, SiteCounts
 from planner.consolidate.setting import ConsolidationQuestion, Setting
-from planner.consolidate.site_counts import SiteCounts
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep
 from planner.problem.problem import Problem

@@ -14,10 +14,9 @@ from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, PlanLimits, Reserve, SearchTask, first_layout, moves_to
-from planner.consolidate.recreation import Recreation
+from planner.consolidate.recreation import Recreation, Staying
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
-from planner.consolidate.staying import Staying
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable

@@ -5,27 +5,18 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 import pytest
 from ortools.sat.python import cp_model
 
+from planner.cpsat.lexicographic import StageGoal
 from planner.cpsat.linear import LinearModel
 from planner.proof.meter import Meter
 from tests import seeds
 
 
-@dataclass(frozen=True)
-class Goal:
-    """A stage of the objective."""
-
-    name: str
-    expression: Any
-
-
-def drawn(seed: int) -> tuple[cp_model.CpModel, list[cp_model.IntVar], list[Goal]]:
+def drawn(seed: int) -> tuple[cp_model.CpModel, list[cp_model.IntVar], list[StageGoal]]:
     """A few integers under a few rows, with coefficients of very different size, and two goals."""
     draw, cp = Random(seed), cp_model.CpModel()
     x = [cp.new_int_var(0, draw.randint(0, 4), f"x{n}") for n in range(draw.randint(1, 5))]
@@ -38,11 +29,11 @@ def drawn(seed: int) -> tuple[cp_model.CpModel, list[cp_model.IntVar], list[Goal
         )
     if draw.random() < 0.3:
         cp.add(sum(x) >= draw.randint(0, 2))
-    goals = [Goal(f"g{n}", sum(draw.randint(0, 3) * v for v in x)) for n in range(2)]
+    goals = [StageGoal(f"g{n}", sum(draw.randint(0, 3) * v for v in x)) for n in range(2)]
     return cp, x, goals
 
 
-def best(cp: cp_model.CpModel, goals: list[Goal]) -> list[int] | None:
+def best(cp: cp_model.CpModel, goals: list[StageGoal]) -> list[int] | None:
     """The values of the goals, one after the other, by CP-SAT."""
     found = []
     for goal in goals:
@@ -104,7 +95,7 @@ def test_where_all_fit_all_are_placed(number: int | None) -> None:
         assert cp_model.CpSolver().solve(cp) == cp_model.OPTIMAL
 
 
-def nearly_full(seed: int) -> tuple[cp_model.CpModel, list[tuple[int, int]], list[Goal]]:
+def nearly_full(seed: int) -> tuple[cp_model.CpModel, list[tuple[int, int]], list[StageGoal]]:
     """Kinds with a size and a number of pods, cells with room for a ninth more, even where that is asked."""
     draw, cp = Random(seed), cp_model.CpModel()
     kinds = [(draw.randint(50, 900), draw.randint(20, 60)) for _ in range(40)]
@@ -119,7 +110,7 @@ def nearly_full(seed: int) -> tuple[cp_model.CpModel, list[tuple[int, int]], lis
     room = sum(size * pods for size, pods in kinds) * 10 // 9 // 6
     for number in range(6):
         cp.add(sum(size * cells[number] for cells, (size, _) in zip(x, kinds, strict=True)) <= room)
-    return cp, kinds, [Goal("g0", sum(variable for cells in x for variable in cells))]
+    return cp, kinds, [StageGoal("g0", sum(variable for cells in x for variable in cells))]
 
 
 def test_what_is_conditional_is_not_linear() -> None:
@@ -149,9 +140,9 @@ _INTERRUPTED = """
 import os, signal, sys, threading
 from random import Random
 from ortools.sat.python import cp_model
+from planner.cpsat.lexicographic import StageGoal
 from planner.cpsat.linear import LinearModel
 from planner.proof.meter import Meter
-from tests.planner.cpsat.test_linear import Goal
 
 draw, cp, counted = Random(1), cp_model.CpModel(), []
 x = [cp.new_bool_var("") for _ in range(60)]
@@ -169,7 +160,7 @@ def press():
 
 presses = threading.Thread(target=press)
 presses.start()
-goal = Goal("g", sum(draw.randint(1, 99) * v for v in x))
+goal = StageGoal("g", sum(draw.randint(1, 99) * v for v in x))
 found = linear.solve([goal], Meter.of(60))
 over.set()
 presses.join()

@@ -10,7 +10,7 @@ import pytest
 from models import Cluster
 from planner import compare, simulate
 from planner.problem.problem import Problem
-from planner.scheduler.sampling import Sampling, enough, on_top, run_length, zone_by_zone
+from planner.scheduler.draws import Sampling, enough, on_top, run_length, zone_by_zone
 from tests import seeds
 from tests.builders import Object, node, pod, profile, scheduler
 

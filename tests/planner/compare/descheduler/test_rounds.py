@@ -5,7 +5,7 @@ import pytest
 from models import Cluster
 from planner.audit.findings import audit
 from planner.compare.descheduler import Descheduled, descheduled
-from planner.compare.descheduler.balance import given, is_balanced
+from planner.compare.descheduler.eviction_round import given, is_balanced
 from planner.eviction.protections import protections_of
 from planner.problem.problem import Problem
 from tests.builders import HOST, LONG_AGO, Object, budget, cluster, node, pod, spread
