@@ -32,7 +32,7 @@ def commands(page: Path, language: str) -> list[str]:
 def planner_commands() -> Iterator[object]:
     """Every `planner ...` of every dialogue, and the exit codes that it may have: one, where one is shown.
 
-    A quick run has every third.
+    A quick run has every fifth.
     """
     number = 0
     for page in pages():
@@ -43,7 +43,7 @@ def planner_commands() -> Iterator[object]:
                 if after.startswith("echo $?\n"):
                     codes = {int(after.split()[-1])}
                 if command.startswith("planner "):
-                    marks = [pytest.mark.long] * (number % 3 > 0)
+                    marks = [pytest.mark.long] * (number % 5 > 0)
                     number += 1
                     yield pytest.param(command, codes, id=f"{page.relative_to(ROOT)}: {command}", marks=marks)
 

@@ -128,12 +128,12 @@ def snapshot(tmp_path: Path) -> str:
 )
 def test_completion(snapshot: str, words: list[str], found: list[str], then: Then) -> None:
     """Commands, options, and the names in the snapshot that was typed."""
-    assert answer(get_command(app), [word.replace("FILE", snapshot) for word in words]) == (found, then)
+    assert answer(GROUP, [word.replace("FILE", snapshot) for word in words]) == (found, then)
 
 
 def test_options_are_completed_with_what_they_do() -> None:
     """By their long names."""
-    found, _ = answer(get_command(app), ["check", "--sur"])
+    found, _ = answer(GROUP, ["check", "--sur"])
     assert [line.partition("\t")[0] for line in found] == ["--survive"]
 
 
@@ -158,17 +158,19 @@ def test_every_shell_has_its_script(planner: Planner, shell: Shell) -> None:
     assert "planner __complete" in planner("completion", shell.value).out
 
 
-@pytest.mark.parametrize(
-    "words", [["--help"], ["check", "--help"], ["__complete", "explain", "-f", "FILE", "c"]]
-)
-def test_help_and_completion_load_little(snapshot: str, words: list[str]) -> None:
+def test_help_and_completion_load_little(snapshot: str) -> None:
     """Neither the solver nor arrays nor models: what is not loaded costs no time."""
-    given = [word.replace("FILE", snapshot) for word in words]
-    script = (
-        f"import sys; sys.argv[1:] = {given!r}\nfrom cli.main import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print('loaded', *sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
-    )
+    script = f"""
+import sys
+from cli.main import main
+for words in (["--help"], ["check", "--help"], ["__complete", "explain", "-f", {snapshot!r}, "c"]):
+    sys.argv[1:] = words
+    try:
+        main()
+    except SystemExit:
+        pass
+print("loaded", *sorted(name.partition(".")[0] for name in sys.modules), file=sys.stderr)
+"""
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True
     )

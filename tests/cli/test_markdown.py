@@ -70,7 +70,7 @@ KNOWN_TAGS = {
 }
 
 
-@pytest.mark.parametrize("name", seeds.at_first(8, COMMANDS))
+@pytest.mark.parametrize("name", seeds.at_first(4, COMMANDS))
 def test_every_command_has_it(
     name: str, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,11 +103,11 @@ def test_head_of_a_sweep_says_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     at_first(
-        3,
+        2,
         [
             (("check", "-f", "cluster.json", "-o", "json"),),
-            (("--help",),),
             (("__complete", "simulate", "-"),),
+            (("--help",),),
             (("check", "-f", "cluster.json"),),
             (("snapshot", "-f", "cluster.json"),),
             (("version",),),

@@ -45,7 +45,7 @@ def test_replicas_with_claims_are_counted_as_simulated(number: int | None) -> No
     """In one state and in bulk it is what simulations find, in which each claim has its own name."""
     ways = Counter[str]()
     first = seeds.fresh()
-    for seed in [number] if number is not None else (first + turn for turn in seeds.until(5, ways, 2)):
+    for seed in [number] if number is not None else (first + turn for turn in seeds.until(4, ways, 2)):
         objects = with_claims(seed)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(WALK, "is_plain", lambda *_: False)
@@ -64,7 +64,7 @@ def test_replicas_with_claims_are_counted_as_simulated(number: int | None) -> No
 @nothing_drawn()
 def test_more_replicas_with_claims_are_those_that_scale_has_placed(number: int | None) -> None:
     """Scaled by `more` all are placed; by one more exactly one is not, for the reason that simulate has."""
-    for seed in [number] if number is not None else seeds.seeds(4):
+    for seed in [number] if number is not None else seeds.seeds(3):
         found = Cluster.from_objects(with_claims(seed))
         if mounts_claims_to_come(found):
             continue

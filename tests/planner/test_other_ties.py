@@ -209,6 +209,7 @@ def test_drains_that_other_ties_mostly_refute_are_not_claimed() -> None:
         assert wrongly_told(case, number, partial(harmless, case, nodes)) == [], (number, nodes)
 
 
+@pytest.mark.long
 def test_a_claim_without_draws_is_noticed() -> None:
     """`small` comes to any of six nodes, and only on b1 is it in no replica's way."""
     names = [f"c{number}" for number in range(5)]

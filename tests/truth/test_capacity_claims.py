@@ -18,6 +18,7 @@ def test_no_claim_is_refuted() -> None:
         assert not found, f"seed {seed}: {found}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("field", ["bound", "more"])
 def test_a_false_claim_is_noticed(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound, or a number of replicas, that is one less than what kube-scheduler places."""

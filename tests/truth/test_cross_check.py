@@ -17,6 +17,7 @@ def test_no_claim_is_refuted() -> None:
         assert not found, f"seed {seed}: {found}"
 
 
+@pytest.mark.long
 def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planner that leaves all pods out, and says that this is proved, is beaten by pods in some order."""
     case = merged.draw(next(seed for seed in range(100) if _places(seed)), "solve", parts=2)

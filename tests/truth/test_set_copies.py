@@ -53,6 +53,7 @@ def test_as_many_copies_fit_without_any_zone() -> None:
         assert min(found.more, _MOST) == min(counted.values()) == counted[found.lost], f"seed {seed}"
 
 
+@pytest.mark.long
 def test_pods_that_are_not_admitted_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without what the API server does to Pods that are manifests some number is another one."""
     monkeypatch.setattr(apply, "_admitted", lambda after, _: after.pods)

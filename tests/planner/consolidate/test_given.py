@@ -51,7 +51,7 @@ def planned(case: dict[str, Any], *, pins: bool) -> ConsolidationPlan:
 
 
 @pytest.mark.parametrize("pins", [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.parametrize("case", recorded("tiny", 10))
+@pytest.mark.parametrize("case", recorded("tiny", 6))
 def test_the_cost_of_six_nodes_is_proved(case: dict[str, Any], pins: bool) -> None:
     """Nor is it above what others reach; no constraint of these clusters keeps a set from being emptied."""
     plan = planned(case, pins=pins)

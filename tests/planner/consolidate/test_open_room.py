@@ -66,7 +66,7 @@ def closed(nodes: Sequence[_Amounts], others: Sequence[_Amounts], wanted: _Amoun
 def test_no_way_to_land_closes_all_nodes_to_a_pod_that_is_said_to_find_one() -> None:
     """Fresh nodes and pods of two resources."""
     chance, said = random.Random(seeds.fresh()), 0
-    for _ in range(100 * seeds.EFFORT):
+    for _ in range(60 * seeds.EFFORT):
         nodes, pods = drawn(chance)
         for number, (finds, wanted) in enumerate(zip(enough(given(nodes, pods)), pods, strict=True)):
             if finds:

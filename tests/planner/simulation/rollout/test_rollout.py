@@ -162,7 +162,7 @@ def test_the_lines_of_all_draws_are_kept() -> None:
         running(web(4), ["a1", "b1", "b2", "c1"], *nodes),
         web(6, cpu="1500m"),
         scaled("Deployment", "db", 1, namespace="shop", cpu="900m"),
-        replays=tries(20),
+        replays=tries(12),
     )
     told = {line for row in found.workloads for end in row.ends for line in end.messages}
     for row in found.workloads:

@@ -49,7 +49,7 @@ def test_105661_a_rollout_of_right_decisions_ends_lopsided() -> None:
     """Old pods are counted until the new ones have their nodes; by revision every draw ends level."""
     objects = running(web(6), ["a1", "b1", "c1", "a2", "b2", "c2"], *zones("aabbcc"))
     before, after = Cluster.from_objects(objects), web(6, cpu="200m")
-    found = rollout(before, manifests(after), replays=tries(25))
+    found = rollout(before, manifests(after), replays=tries(15))
     assert 0 < found.replays.held < found.replays.runs == found.replays.completed
     mended = web(6, cpu="200m", constraints=[{**spread(app="web"), **BY_REVISION}])
     # By pods of all revisions one draw in three ends lopsided.
