@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.distribution import KindQuotas
-from planner.consolidate.layout import Reserve, SearchTask, in_64_bits
+from planner.consolidate.layout import Layout, Reserve, SearchTask, in_64_bits
 from planner.consolidate.regions import cells
+from planner.consolidate.removable import Removable
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
@@ -121,6 +122,13 @@ def reserve_bound(task: SearchTask) -> int:
     least = max(_least_price(row, prices, int(sum(row.tolist())) - spare) for row, spare in cases)
     # Where too little is free from the beginning nothing goes, and no plan costs more than that.
     return min(removable.fixed_cost + least, removable.cost(task.before.removed))
+
+
+def moves_bound(removable: Removable, before: Layout, most_moves: int) -> int:
+    """What nodes cost at least that hold all pods but so many that move: those of nodes that go do."""
+    there = before.counts.per_node().astype(np.int64)[removable.mask]
+    stay = int(there.sum()) - most_moves
+    return removable.fixed_cost + _least_price(there, removable.prices[removable.mask], stay)
 
 
 def with_reserve(found: CostBound, task: SearchTask) -> CostBound:

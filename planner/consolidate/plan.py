@@ -14,7 +14,7 @@ from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
 from models.words import are, counted, priced
-from planner.consolidate.bound import CostBound, is_modelled, room_bound
+from planner.consolidate.bound import CostBound, is_modelled, moves_bound, room_bound
 from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
@@ -102,11 +102,11 @@ class _Consolidation:
         self._catalogue = catalogue
         self._question = question
         self._work = seconds * WORK_PER_SECOND
-        self._clock = clock = Clock(seconds * effort.CONSOLIDATION_SEARCH, stop_event)
+        clock = Clock(seconds * effort.CONSOLIDATION_SEARCH, stop_event)
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search; what it found is carried out then, once.
-        waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
-        self._wave_meter = Meter(math.inf, waves)
+        self._waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
+        self._wave_meter = Meter(math.inf, self._waves)
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
@@ -120,7 +120,7 @@ class _Consolidation:
         self._claimed = True
         self._setting = self._alone
         self._machines: Codes | None = None
-        #: What is known of the least cost; it does not depend on how many pods may move.
+        #: What is known of the least cost, however many pods may move.
         self._bound: CostBound | None = None
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
@@ -135,7 +135,8 @@ class _Consolidation:
 
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
-        layout, best = self._best(self._question.max_moves, self._meter)
+        share = effort.CURVE_FIRST_SHARE if curve else 1.0
+        layout, best = self._best(self._question.max_moves, self._meter.part(self._meter.left() * share))
         frontier: list[FrontierPoint] = []
         if curve:
             plans = [*self._costlier(layout, best)]
@@ -187,11 +188,13 @@ class _Consolidation:
 
     def _least_cost(self, layout: FoundLayout) -> Decimal:
         """What no plan costs less than: what the search knows, or what is known of any cluster."""
+        alone, most = self._alone, self._question.max_moves
+        unit = alone.prices.unit
+        by_moves = (0 if most is None else moves_bound(alone.removable, alone.before, most)) * unit
         if self._modelled:
-            return layout.least_cost * self._setting.prices.unit
-        alone = self._alone
+            return max(by_moves, layout.least_cost * self._setting.prices.unit)
         known = room_bound(alone.task()) if self._catalogue is None else alone.removable.fixed_cost
-        return known * alone.prices.unit
+        return max(by_moves, known * unit)
 
     def _best(self, max_moves: int | None, meter: Meter) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan; with more and more to spare where a lost domain would leave pods without a node.
@@ -265,23 +268,18 @@ class _Consolidation:
         return self._carrying().limits(setting, None)
 
     def _costlier(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
-        """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""
+        """The best plan, and others with fewer moves: what few moves lead to, and what removals alone do."""
         yield best
-        moves = best.emptied.moves
+        moves, points = best.emptied.moves, effort.FRONTIER_POINTS
+        for most in sorted({moves * part // points for part in range(points)}):
+            if self._wave_meter.cut_short():
+                return
+            yield self._best(most, Meter(self._work * effort.FRONTIER_SHARE, self._waves))[1]
         for removal in layout.removals:
-            if removal.moves(self._setting.before) < moves and not self._stops():
+            if removal.moves(self._setting.before) < moves and not self._wave_meter.cut_short():
                 found = self._carrying().of(self._setting, removal)
                 found.emptied.check()
                 yield found
-        for most in sorted(
-            {moves * part // effort.FRONTIER_POINTS for part in range(effort.FRONTIER_POINTS)}
-        ):
-            if self._stops():
-                break
-            step = Meter(self._work * effort.FRONTIER_SHARE, self._clock)
-            yield self._best(most, step)[1]
-            if self._clock.over():
-                break
 
     def _with_pins(self, layout: FoundLayout, best: CarriedOut) -> Iterator[str]:
         """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""

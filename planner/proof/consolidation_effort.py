@@ -94,5 +94,6 @@ SURVIVAL_WORK, PRICE_OF_LOSS = 5.0, 4e-5
 #: What room is given back for grows so with every trial, and at once where no further one is made: of 425 of
 #: 2,000 nodes that were to go 290 do, where 212 did.
 SURVIVAL_GROWTH = 4
-#: Points of a frontier, and the part of the limit for the search of each.
-FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
+#: Points of a frontier, the part of the limit for the search of each, and how much of its own the first plan
+#: has where they come after it.
+FRONTIER_POINTS, FRONTIER_SHARE, CURVE_FIRST_SHARE = 6, 0.03, 0.6
