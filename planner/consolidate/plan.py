@@ -204,7 +204,7 @@ class _Consolidation:
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
         layout, best, is_lost = self._cheapest(self._carrying(), max_moves, share)
         for to_spare, shared in self._to_spare():
-            if not is_lost or best.cost <= self._least_cost(layout) or self._stops():
+            if not is_lost or best.cost <= self._least_cost(layout) or self._meter.cut_short():
                 break
             share = meter.part(meter.left() / 2)
             carrying = self._carrying(to_spare=to_spare, shared=shared)
@@ -231,14 +231,15 @@ class _Consolidation:
         # A search that has to spare more than any plan has quotas of its own; its bound is not that of all.
         is_first = carrying.to_spare is None
         known = self._bound if is_first else None
-        found = ConsolidationSearch(setting.task(limits), meter, self._machines, known).run()
+        later = self._wave_meter
+        found = ConsolidationSearch(setting.task(limits), meter, self._machines, known, later).run()
         self._bound = found.bound if is_first else self._bound
         # What the search worked with refers to itself, and holds gigabytes in a large cluster.
         gc.collect()
         self._wave_meter.look_for(_WAVES)
         best = carrying.of(setting, found.layout)
         is_lost = best.emptied.is_lost
-        if best.emptied.given_back and found.freer is not None and not self._stops():
+        if best.emptied.given_back and found.freer is not None and not self._is_late(best):
             best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
@@ -246,7 +247,7 @@ class _Consolidation:
             if layout is found.layout or self._cost(layout) >= best.cost:
                 continue
             # What there is now may be cheaper than a plan of which only some machines come and nodes go.
-            if layout is setting.before or not self._stops():
+            if layout is setting.before or not self._is_late(best):
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         best.emptied.check()
         return found, best, is_lost
@@ -254,6 +255,10 @@ class _Consolidation:
     def _stops(self) -> bool:
         """Whether a request to stop ends the search here: what it found is carried out, and nothing else."""
         return self._meter.stopped and self._meter.cut_short()
+
+    def _is_late(self, best: CarriedOut) -> bool:
+        """Whether nothing else is carried out: the time is over and there is a plan, or a stop is asked for."""
+        return self._stops() or (bool(best.emptied.removed.any()) and self._wave_meter.limit_is_over())
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
