@@ -257,7 +257,7 @@ class _Consolidation:
         return self._meter.stopped and self._meter.cut_short()
 
     def _is_late(self, best: CarriedOut) -> bool:
-        """Whether nothing else is carried out: the time is over and there is a plan, or a stop is asked for."""
+        """Whether nothing else is carried out: there is a plan and the time is over, or a stop is asked."""
         return self._stops() or (bool(best.emptied.removed.any()) and self._wave_meter.limit_is_over())
 
     def _cost(self, layout: Layout) -> Decimal:
