@@ -116,7 +116,7 @@ class BatchSearch:
         else:
             if not self._meter.over():
                 Coarse(self._pending, self._orderer, self._meter).run(self._best)
-            if not self._best.all_placed():
+            if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
             near = self._look_nearby(self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
