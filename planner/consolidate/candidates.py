@@ -53,10 +53,10 @@ def candidates(
     counts, complete = _that_pay(alone, useful, spare=spare)
     claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
     most = Setting.of(question, named(question, counts if claimed else _likely(question, counts)))
-    if claimed and _holds_pods(alone, most):
+    if claimed and holds_pods(alone, most):
         claimed = False
         most = Setting.of(question, named(question, _likely(question, counts)))
-    if _holds_pods(alone, most):
+    if holds_pods(alone, most):
         claimed, most = False, alone
     task = most.task() if limits_of is None else most.task(limits_of(most))
     bound = cost_bound(task, meter)
@@ -84,7 +84,7 @@ def _useful(alone: Setting, catalogue: Catalogue, *, spare: bool) -> Sequence[Ma
     """
     question, survive = alone.question, alone.question.survive
     setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
-    if _holds_pods(alone, setting):
+    if holds_pods(alone, setting):
         return catalogue.types
     problem, machines = setting.problem, setting.machines
     every = Removable(problem.nodes.none, setting.removable.prices)
@@ -135,7 +135,7 @@ def _likely(question: ConsolidationQuestion, counts: _Counts) -> _Counts:
     return [(machine, min(number, most)) for machine, number in counts]
 
 
-def _holds_pods(alone: Setting, setting: Setting) -> bool:
+def holds_pods(alone: Setting, setting: Setting) -> bool:
     """Whether with these machines pods have to stay: those of DaemonSets there fill their quota."""
     index, weights = setting.problem.pod_index, setting.movable.weights
     movable = np.flatnonzero(alone.movable.weights).tolist()

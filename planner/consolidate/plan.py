@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
 from models.words import are, counted, priced
 from planner.consolidate.bound import CostBound, is_modelled, moves_bound, room_bound
-from planner.consolidate.candidates import candidates
+from planner.consolidate.candidates import candidates, holds_pods
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
@@ -25,7 +26,7 @@ from planner.consolidate.loss_room import may_need_less
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
-from planner.consolidate.setting import ConsolidationQuestion, Setting
+from planner.consolidate.setting import ConsolidationQuestion, Setting, named
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.eviction.protections import protections_of, unmodelled
 from planner.problem.nodes import Codes, refuse_no_nodes
@@ -193,8 +194,18 @@ class _Consolidation:
         by_moves = (0 if most is None else moves_bound(alone.removable, alone.before, most)) * unit
         if self._modelled:
             return max(by_moves, layout.least_cost * self._setting.prices.unit)
-        known = room_bound(alone.task()) if self._catalogue is None else alone.removable.fixed_cost
-        return max(by_moves, known * unit)
+        return max(by_moves, self._least_by_room)
+
+    @cached_property
+    def _least_by_room(self) -> Decimal:
+        """What no nodes cost less than that have room for all pods, any number of machines among them."""
+        alone = setting = self._alone
+        if self._catalogue is not None:
+            each = [(machine, 1) for machine in self._catalogue.types]
+            setting = Setting.of(self._question, named(self._question, each))
+        if holds_pods(alone, setting):
+            return alone.removable.fixed_cost * alone.prices.unit
+        return room_bound(setting.task(), setting.added) * setting.prices.unit
 
     def _best(self, max_moves: int | None, meter: Meter) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan; with more and more to spare where a lost domain would leave pods without a node.
@@ -341,10 +352,7 @@ class _Consolidation:
         if (rules.most_per_node, rules.most_per_namespace) != (None, None):
             yield "the DeschedulerPolicy's limits per node and namespace are not kept to"
         if not self._modelled:
-            counts = (
-                "counts room alone" if self._catalogue is None else "is the cost of nodes that have to stay"
-            )
-            yield f"the bound {counts}: {self._why_unmodelled()}"
+            yield f"the bound counts room alone: {self._why_unmodelled()}"
         yield from _need_room(problem)
 
 
