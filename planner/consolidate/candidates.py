@@ -53,10 +53,10 @@ def candidates(
     counts, complete = _that_pay(alone, useful, spare=spare)
     claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
     most = Setting.of(question, named(question, counts if claimed else _likely(question, counts)))
-    if claimed and holds_pods(alone, most):
+    if claimed and _holds_pods(alone, most):
         claimed = False
         most = Setting.of(question, named(question, _likely(question, counts)))
-    if holds_pods(alone, most):
+    if _holds_pods(alone, most):
         claimed, most = False, alone
     task = most.task() if limits_of is None else most.task(limits_of(most))
     bound = cost_bound(task, meter)
@@ -76,15 +76,21 @@ def candidates(
     return MachineCandidates(few, CostBound(bound.cost, order, complete=False), claimed)
 
 
+def one_of_each(alone: Setting, catalogue: Catalogue) -> Setting | None:
+    """The cluster with a machine of each type; None where pods have to stay as those of DaemonSets come."""
+    machines = named(alone.question, [(machine, 1) for machine in catalogue.types])
+    setting = Setting.of(alone.question, machines)
+    return None if _holds_pods(alone, setting) else setting
+
+
 def _useful(alone: Setting, catalogue: Catalogue, *, spare: bool) -> Sequence[MachineType]:
     """The types that hold their DaemonSets' pods, and that no other type makes superfluous.
 
     With `spare` a type whose DaemonSets ask for less than another's brings more of its room; with --survive
     so does one whose DaemonSets' pods may be preempted.
     """
-    question, survive = alone.question, alone.question.survive
-    setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
-    if holds_pods(alone, setting):
+    survive, setting = alone.question.survive, one_of_each(alone, catalogue)
+    if setting is None:
         return catalogue.types
     problem, machines = setting.problem, setting.machines
     every = Removable(problem.nodes.none, setting.removable.prices)
@@ -135,7 +141,7 @@ def _likely(question: ConsolidationQuestion, counts: _Counts) -> _Counts:
     return [(machine, min(number, most)) for machine, number in counts]
 
 
-def holds_pods(alone: Setting, setting: Setting) -> bool:
+def _holds_pods(alone: Setting, setting: Setting) -> bool:
     """Whether with these machines pods have to stay: those of DaemonSets there fill their quota."""
     index, weights = setting.problem.pod_index, setting.movable.weights
     movable = np.flatnonzero(alone.movable.weights).tolist()

@@ -16,7 +16,7 @@ from models.collector import old_left_alone
 from models.errors import InputError
 from models.words import are, counted, priced
 from planner.consolidate.bound import CostBound, is_modelled, moves_bound, room_bound
-from planner.consolidate.candidates import candidates, holds_pods
+from planner.consolidate.candidates import candidates, one_of_each
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
@@ -26,7 +26,7 @@ from planner.consolidate.loss_room import may_need_less
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
-from planner.consolidate.setting import ConsolidationQuestion, Setting, named
+from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.eviction.protections import protections_of, unmodelled
 from planner.problem.nodes import Codes, refuse_no_nodes
@@ -190,22 +190,21 @@ class _Consolidation:
     def _least_cost(self, layout: FoundLayout) -> Decimal:
         """What no plan costs less than: what the search knows, or what is known of any cluster."""
         alone, most = self._alone, self._question.max_moves
-        unit = alone.prices.unit
-        by_moves = (0 if most is None else moves_bound(alone.removable, alone.before, most)) * unit
-        if self._modelled:
-            return max(by_moves, layout.least_cost * self._setting.prices.unit)
-        return max(by_moves, self._least_by_room)
+        by_moves = 0 if most is None else moves_bound(alone.removable, alone.before, most)
+        known = layout.least_cost * self._setting.prices.unit if self._modelled else self._least_by_room
+        return max(by_moves * alone.prices.unit, known)
 
     @cached_property
     def _least_by_room(self) -> Decimal:
         """What no nodes cost less than that have room for all pods, any number of machines among them."""
-        alone = setting = self._alone
-        if self._catalogue is not None:
-            each = [(machine, 1) for machine in self._catalogue.types]
-            setting = Setting.of(self._question, named(self._question, each))
-        if holds_pods(alone, setting):
-            return alone.removable.fixed_cost * alone.prices.unit
-        return room_bound(setting.task(), setting.added) * setting.prices.unit
+        found = self._each
+        if found is None:
+            return self._alone.removable.fixed_cost * self._alone.prices.unit
+        return room_bound(found.task(), found.added) * found.prices.unit
+
+    @cached_property
+    def _each(self) -> Setting | None:
+        return self._alone if self._catalogue is None else one_of_each(self._alone, self._catalogue)
 
     def _best(self, max_moves: int | None, meter: Meter) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan; with more and more to spare where a lost domain would leave pods without a node.
@@ -242,8 +241,8 @@ class _Consolidation:
         # A search that has to spare more than any plan has quotas of its own; its bound is not that of all.
         is_first = carrying.to_spare is None
         known = self._bound if is_first else None
-        later = self._wave_meter
-        found = ConsolidationSearch(setting.task(limits), meter, self._machines, known, later).run()
+        task, later = setting.task(limits), self._wave_meter
+        found = ConsolidationSearch(task, meter, self._machines, known, later).run()
         self._bound = found.bound if is_first else self._bound
         # What the search worked with refers to itself, and holds gigabytes in a large cluster.
         gc.collect()
@@ -352,7 +351,8 @@ class _Consolidation:
         if (rules.most_per_node, rules.most_per_namespace) != (None, None):
             yield "the DeschedulerPolicy's limits per node and namespace are not kept to"
         if not self._modelled:
-            yield f"the bound counts room alone: {self._why_unmodelled()}"
+            counts = "is the cost of nodes that have to stay" if self._each is None else "counts room alone"
+            yield f"the bound {counts}: {self._why_unmodelled()}"
         yield from _need_room(problem)
 
 
