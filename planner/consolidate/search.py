@@ -123,8 +123,11 @@ class ConsolidationSearch:
             return self._by_regions(removals, bound)
         if self._is_large:
             return FoundLayout(removals, first, bound.cost, bound)
-        layout = self._recreated(first, bound.cost)
-        return FoundLayout(removals, self._with_fewer_moves(layout), bound.cost, bound, freer=layout)
+        layout = freer = self._recreated(first, bound.cost)
+        needed = int(self._before.counts.per_node()[layout.removed].sum())
+        if layout.moves(self._before) > effort.MANY_MOVES * needed:
+            layout = self._with_fewer_moves(layout)
+        return FoundLayout(removals, layout, bound.cost, bound, freer=freer)
 
     def _removals(self) -> tuple[Sequence[Layout], CostBound]:
         """What nodes taken away in different orders lead to, the cheapest first, and the bound."""
