@@ -10,6 +10,10 @@ are first taken for hard ones: when all is placed all the same, nothing could be
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
 
 from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
@@ -18,6 +22,7 @@ from planner.batch.packing.level_quotas import LevelQuotas
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Mask
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
 
@@ -28,33 +33,37 @@ _Made = tuple[Counter[Step], Placement]
 class Coarse:
     """Models over cells, and plans made from what they find."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter) -> None:
+    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter, nodes: Mask | None = None) -> None:
+        """Pods come to some nodes alone, if these are given: nothing is proved of others then."""
         self._pending = pending
         self._orderer = orderer
         self._meter = meter
-        self._room = pending.room(pending.wanted)
+        wanted, traits = pending.wanted, pending.traits()
+        if nodes is not None:
+            traits = chain([nodes], traits)
+        chosen = None if nodes is None else np.flatnonzero(nodes)
+        self._room = pending.room(wanted) if chosen is None else pending.room_on(chosen, wanted)
         self._effort = meter.effort.cells
         self._more = self._effort.work_per_pod * sum(pending.wanted.values())
         most = self._effort.pairs // max(1, len(pending.pods))
-        self._cells = NodeGroups.alike(
-            pending.problem.nodes.size, pending.traits(), most, self._effort.least_alike
-        )
+        self._cells = NodeGroups.alike(pending.problem.nodes.size, traits, most, self._effort.least_alike)
         self._soft = SpreadExcess(pending).rules
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""
-        self._offer_level(best)
+        best.offer(self.level(best))
         if not best.all_placed():
             self._offer_modelled(best)
 
-    def _offer_level(self, best: Incumbent) -> None:
-        """Offer a plan of all pods if one is found without a model."""
+    def level(self, best: Incumbent) -> Sequence[Step]:
+        """A plan of all pods if one is found without a model, or of a part of them."""
         level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._effort)
         quotas = level.quotas(self._meter)
         if quotas is not None and best.promises(quotas):
             placement = Assignment(self._pending, self._cells, self._room).distribute(quotas)
             if best.promises(placement):
-                best.offer(self._orderer.follow([placement], self._pending.pods))
+                return self._orderer.follow([placement], self._pending.pods)
+        return ()
 
     def _offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""

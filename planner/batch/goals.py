@@ -19,9 +19,10 @@ from planner.audit.summary import makes_used, occupied
 from planner.batch.pending import Pending
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinityPlugin
+from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread, Rule, excess, skew
 from planner.problem.nodes import Ints, Mask
-from planner.problem.requests import CPU, MEMORY
+from planner.problem.requests import CPU, MEMORY, PODS
 from planner.problem.templates import Template
 from planner.scheduler.order import Placement, Step
 
@@ -232,6 +233,30 @@ class NodesUsed(SoftGoal):
 
     def bound(self) -> int | None:
         return int(np.count_nonzero(self._used()))
+
+    def bound_of_all(self) -> int:
+        """With as many of the other nodes, the largest, as have room in sum for what comes."""
+        used, (free, needs) = self._used(), self.room()
+        least = int(np.count_nonzero(used))
+        asks = (
+            any(isinstance(one, NodeResourcesFit) for one in asked) for asked, _ in self._pending.profiles()
+        )
+        if not all(asks):
+            return least
+        lacking = needs - free[:, used].sum(axis=1)
+        reach = np.sort(free[:, ~used], axis=1)[:, ::-1].cumsum(axis=1)
+        more = (reach < lacking[:, np.newaxis]).sum(axis=1) + (lacking > 0)
+        return least + min(int(more.max()), int(np.count_nonzero(~used)))
+
+    def room(self) -> tuple[Ints, Ints]:
+        """What is free on every node of cpu, memory and pods, and what comes needs of it together."""
+        problem, pending = self._pending.problem, self._pending
+        rows = [problem.resource_index[name] for name in (CPU, MEMORY, PODS)]
+        free: Ints = np.maximum(problem.allocatable[rows] - pending.state.used[rows], 0)
+        needs = np.zeros(len(rows), np.int64)
+        for number, pods in pending.wanted.items():
+            needs += pending.template(number).requests[rows] * pods * makes_used(pending.template(number))
+        return free, needs
 
 
 class MovedFromScheduler(SoftGoal):

@@ -19,6 +19,7 @@ from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.neighbourhood_search import NeighbourhoodSearch
+from planner.batch.packing.fewer_nodes import use_fewer_nodes
 from planner.batch.pending import Pending
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
@@ -63,7 +64,7 @@ class BatchSearch:
         self._watch = watch
         self._orderer = Orderer(pending)
         self._chosen: dict[int, int] = {}
-        is_stable = shape == PlanShape.STABLE
+        is_stable, self._is_packed = shape == PlanShape.STABLE, shape == PlanShape.PACK
         self._soft_goals = soft_goals(pending, shape, Counter(self._greedy if is_stable else ()))
         #: The nodes that the reference scheduler chooses for pods, where the plan is to stay near them.
         self.usual: Mapping[int, int] = self._chosen if is_stable else {}
@@ -115,8 +116,10 @@ class BatchSearch:
         else:
             if not self._meter.over():
                 Coarse(self._pending, self._orderer, self._meter).run(self._best)
-            if not self._best.all_placed():
+            if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
+            if self._is_packed and self._best.all_placed():
+                use_fewer_nodes(self._pending, self._orderer, self._meter, self._best)
             near = self._look_nearby(self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
             final_pods = exact.run(self._best, self._greedy)

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.distribution import KindQuotas
-from planner.consolidate.layout import Reserve, SearchTask, in_64_bits
+from planner.consolidate.layout import Layout, Reserve, SearchTask, in_64_bits
 from planner.consolidate.regions import cells
+from planner.consolidate.removable import Removable
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
-from planner.problem.nodes import Ints
+from planner.problem.nodes import Ints, Mask
 from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 from planner.scheduler.framework import filters_by_profile
@@ -79,25 +80,25 @@ def cost_bound(task: SearchTask, meter: Meter) -> CostBound:
     return CostBound(task.removable.fixed_cost + bound, order, not kinds.uneven, quotas, moves)
 
 
-def room_bound(task: SearchTask) -> int:
+def room_bound(task: SearchTask, added: Mask | None = None) -> int:
     """What nodes cost at least that have room for all pods in sum, of the resource of which that is the most.
 
-    Nodes with the lowest price for their room are kept first, the last one in part.  On a node that has less
-    than its pods request they may stay.
+    Nodes with the lowest price for their room are kept first, the last one in part; of the machines that may
+    be `added` as many of each as it takes.  On a node that has less than its pods request they may stay.
     """
     trial, removable = task.trial, task.removable
+    mask = removable.mask
     pods = np.flatnonzero(task.movable.weights)
     there = trial.wanted_on(pods, trial.state.node_of[pods])
     free = np.maximum(trial.free() + trial.state.load_of(pods), there)
-    needs = there.sum(axis=1) - free[:, ~removable.mask].sum(axis=1)
-    prices = removable.prices[removable.mask]
-    return removable.fixed_cost + max(
-        (
-            _least_price(room, prices, need)
-            for room, need in zip(free[:, removable.mask], needs.tolist(), strict=True)
-        ),
-        default=0,
-    )
+    needs = there.sum(axis=1) - free[:, ~mask].sum(axis=1)
+    times = np.ones(int(mask.sum()), np.int64)
+    least = [0]
+    for room, need in zip(free[:, mask], needs.tolist(), strict=True):
+        if added is not None:
+            times = np.where(added[mask], -(-max(need, 1) // np.maximum(room, 1)), 1)
+        least.append(_least_price(room * times, removable.prices[mask] * times, need))
+    return removable.fixed_cost + max(least)
 
 
 def reserve_bound(task: SearchTask) -> int:
@@ -121,6 +122,13 @@ def reserve_bound(task: SearchTask) -> int:
     least = max(_least_price(row, prices, int(sum(row.tolist())) - spare) for row, spare in cases)
     # Where too little is free from the beginning nothing goes, and no plan costs more than that.
     return min(removable.fixed_cost + least, removable.cost(task.before.removed))
+
+
+def moves_bound(removable: Removable, before: Layout, most_moves: int) -> int:
+    """What nodes cost at least that hold all pods but so many that move: those of nodes that go do."""
+    there = before.counts.per_node().astype(np.int64)[removable.mask]
+    stay = int(there.sum()) - most_moves
+    return removable.fixed_cost + _least_price(there, removable.prices[removable.mask], stay)
 
 
 def with_reserve(found: CostBound, task: SearchTask) -> CostBound:

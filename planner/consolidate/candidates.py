@@ -76,15 +76,21 @@ def candidates(
     return MachineCandidates(few, CostBound(bound.cost, order, complete=False), claimed)
 
 
+def one_of_each(alone: Setting, catalogue: Catalogue) -> Setting | None:
+    """The cluster with a machine of each type; None where pods have to stay as those of DaemonSets come."""
+    machines = named(alone.question, [(machine, 1) for machine in catalogue.types])
+    setting = Setting.of(alone.question, machines)
+    return None if _holds_pods(alone, setting) else setting
+
+
 def _useful(alone: Setting, catalogue: Catalogue, *, spare: bool) -> Sequence[MachineType]:
     """The types that hold their DaemonSets' pods, and that no other type makes superfluous.
 
     With `spare` a type whose DaemonSets ask for less than another's brings more of its room; with --survive
     so does one whose DaemonSets' pods may be preempted.
     """
-    question, survive = alone.question, alone.question.survive
-    setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
-    if _holds_pods(alone, setting):
+    survive, setting = alone.question.survive, one_of_each(alone, catalogue)
+    if setting is None:
         return catalogue.types
     problem, machines = setting.problem, setting.machines
     every = Removable(problem.nodes.none, setting.removable.prices)

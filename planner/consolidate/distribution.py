@@ -121,7 +121,11 @@ class Distribution(NodeRemoval):
         plan, problem = self._trial.plan(template), self._trial.problem
         nodes = nodes[plan.static[nodes]]
         for plugin in plan.changing:
-            if nodes.size and not isinstance(plugin, PodTopologySpread):
+            # Quotas keep domains of several nodes level; of single ones they know nothing.
+            if isinstance(plugin, PodTopologySpread):
+                for rule in plugin.hard(plan.template):
+                    nodes = nodes[rule.rejects(nodes) == 0] if rule.column.one_each else nodes
+            elif nodes.size:
                 nodes = nodes[plugin.reject(plan.template, nodes) == 0]
         if not nodes.size:
             return None

@@ -22,7 +22,7 @@ from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMoves, SafeMove
 from planner.consolidate.layout import Layout, Reserve, moves_to
-from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses
+from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses, never_over
 from planner.consolidate.open_landings import OpenLandings
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.setting import Setting, in_the_end
@@ -128,7 +128,7 @@ class Emptying:
         Pods of kept nodes move, too.
         """
         best = Emptied(self.setting.trial, self._problem.nodes.none)
-        if self._is_idle_first:
+        if self._is_quick:
             best = self._without_moves(layout)
         survived = self._surviving(layout)
         removed = survived.removed
@@ -160,7 +160,7 @@ class Emptying:
             if not kept or number >= rounds or is_over():
                 break
             removed[[*kept]] = False
-        if not self._is_idle_first and (self._idle(layout) & ~best.removed).any():
+        if not self._is_quick and (self._idle(layout) & ~best.removed).any():
             best = min(best, self._without_moves(layout), key=lambda one: (cost(one.removed), one.moves))
         given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
         # What the last plan empties stays for what is said against that plan.
@@ -181,11 +181,8 @@ class Emptying:
         return self._survival.removed(layout)
 
     @property
-    def _is_idle_first(self) -> bool:
-        """Whether empty nodes alone are tried first: late in the time no loss of domains is tried any more.
-
-        Not where a trial of losses takes long.
-        """
+    def _is_quick(self) -> bool:
+        """Whether a trial of losses, if any is asked for, takes little time."""
         losses = self.losses
         return losses is None or losses.work(len(losses.of_domain)) <= effort.SURVIVAL_WORK
 
@@ -318,7 +315,9 @@ class Emptying:
             return WORSE
         if self.losses is None or not found.removed.any():
             return ""
-        return self.losses.why_worse(end, self.meter.limit_is_over)
+        # A plan that was made is not given up for want of a quick trial.
+        is_over = never_over if self._is_quick else self.meter.limit_is_over
+        return self.losses.why_worse(end, is_over)
 
     def _has_more(self, problem: Problem, places: Mapping[str, str]) -> bool:
         """Whether a cluster has more faults than before when some pods are elsewhere."""

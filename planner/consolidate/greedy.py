@@ -108,15 +108,21 @@ class NodeRemoval:
     def _emptiest(self) -> Iterator[int]:
         """Every node that may go, the emptiest next, until the work is done; meanwhile nodes only fill."""
         nodes = np.flatnonzero(self._removable.mask & ~self.removed)
-        emptiest = [*zip(self._task.filled(nodes).tolist(), nodes.tolist(), strict=True)]
+        emptiest = [*zip(map(self._filled, nodes.tolist()), nodes.tolist(), strict=True)]
         heapify(emptiest)
         while emptiest and not self._meter.over():
             before, node = emptiest[0]
-            now = float(self._task.filled(node))
+            now = self._filled(node)
             if now > before:
                 heapreplace(emptiest, (now, node))
             else:
                 yield heappop(emptiest)[1]
+
+    def _filled(self, node: int) -> float:
+        """What makes a node harder to take away: its load, or where few may move, its pods for its price."""
+        if self._limits.most_moves is None:
+            return float(self._task.filled(node))
+        return len(self._task.movable_on(node)) / max(1, int(self._removable.prices[node]))
 
     def take_away(self, node: int) -> bool:
         """Whether every pod of a node found another one; else nothing has changed."""

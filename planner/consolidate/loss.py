@@ -32,6 +32,11 @@ UNTRIED = "it is not known yet what the loss of a domain leaves without it"
 NO_DOMAIN = "without it no domain that may be lost would be left"
 
 
+def never_over() -> bool:
+    """Of trials that are made in any case."""
+    return False
+
+
 class PodsWithoutNode(NamedTuple):
     """How many pods stay pending when a domain is lost, and how many of those that preemption evicts then."""
 
@@ -67,7 +72,7 @@ class DomainLosses:
 
     @classmethod
     def of(
-        cls, problem: Problem, movable: Movable, key: str, is_over: Callable[[], bool] = lambda: False
+        cls, problem: Problem, movable: Movable, key: str, is_over: Callable[[], bool] = never_over
     ) -> DomainLosses:
         """The domains of a key that some node has, as far as the time goes."""
         problem.cluster.domains(key, f"--survive {key}")
@@ -83,7 +88,7 @@ class DomainLosses:
     def work(self, domains: int) -> float:
         return PRICE_OF_LOSS * len(self.problem.pods) * domains
 
-    def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = lambda: False) -> str:
+    def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = never_over) -> str:
         """Why more pods than now may find no node when a domain is lost that this cluster has; or nothing.
 
         Nor may preemption evict more pods before any is lost.

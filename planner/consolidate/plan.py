@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from models import Cluster
 from models.collector import old_left_alone
 from models.errors import InputError
 from models.words import are, counted, priced
-from planner.consolidate.bound import CostBound, is_modelled, room_bound
-from planner.consolidate.candidates import candidates
+from planner.consolidate.bound import CostBound, is_modelled, moves_bound, room_bound
+from planner.consolidate.candidates import candidates, one_of_each
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
@@ -102,11 +103,11 @@ class _Consolidation:
         self._catalogue = catalogue
         self._question = question
         self._work = seconds * WORK_PER_SECOND
-        self._clock = clock = Clock(seconds * effort.CONSOLIDATION_SEARCH, stop_event)
+        clock = Clock(seconds * effort.CONSOLIDATION_SEARCH, stop_event)
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search; what it found is carried out then, once.
-        waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
-        self._wave_meter = Meter(math.inf, waves)
+        self._waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
+        self._wave_meter = Meter(math.inf, self._waves)
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
@@ -120,7 +121,7 @@ class _Consolidation:
         self._claimed = True
         self._setting = self._alone
         self._machines: Codes | None = None
-        #: What is known of the least cost; it does not depend on how many pods may move.
+        #: What is known of the least cost, however many pods may move.
         self._bound: CostBound | None = None
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
@@ -134,7 +135,8 @@ class _Consolidation:
 
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
-        layout, best = self._best(self._question.max_moves, self._meter)
+        share = effort.CURVE_FIRST_SHARE if curve else 1.0
+        layout, best = self._best(self._question.max_moves, self._meter.part(self._meter.left() * share))
         frontier: list[FrontierPoint] = []
         if curve:
             plans = [*self._costlier(layout, best)]
@@ -186,11 +188,22 @@ class _Consolidation:
 
     def _least_cost(self, layout: FoundLayout) -> Decimal:
         """What no plan costs less than: what the search knows, or what is known of any cluster."""
-        if self._modelled:
-            return layout.least_cost * self._setting.prices.unit
-        alone = self._alone
-        known = room_bound(alone.task()) if self._catalogue is None else alone.removable.fixed_cost
-        return known * alone.prices.unit
+        alone, most = self._alone, self._question.max_moves
+        by_moves = 0 if most is None else moves_bound(alone.removable, alone.before, most)
+        known = layout.least_cost * self._setting.prices.unit if self._modelled else self._least_by_room
+        return max(by_moves * alone.prices.unit, known)
+
+    @cached_property
+    def _least_by_room(self) -> Decimal:
+        """What no nodes cost less than that have room for all pods, any number of machines among them."""
+        found = self._each
+        if found is None:
+            return self._alone.removable.fixed_cost * self._alone.prices.unit
+        return room_bound(found.task(), found.added) * found.prices.unit
+
+    @cached_property
+    def _each(self) -> Setting | None:
+        return self._alone if self._catalogue is None else one_of_each(self._alone, self._catalogue)
 
     def _best(self, max_moves: int | None, meter: Meter) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan; with more and more to spare where a lost domain would leave pods without a node.
@@ -200,7 +213,7 @@ class _Consolidation:
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
         layout, best, is_lost = self._cheapest(self._carrying(), max_moves, share)
         for to_spare, shared in self._to_spare():
-            if not is_lost or best.cost <= self._least_cost(layout) or self._stops():
+            if not is_lost or best.cost <= self._least_cost(layout) or self._meter.cut_short():
                 break
             share = meter.part(meter.left() / 2)
             carrying = self._carrying(to_spare=to_spare, shared=shared)
@@ -227,14 +240,15 @@ class _Consolidation:
         # A search that has to spare more than any plan has quotas of its own; its bound is not that of all.
         is_first = carrying.to_spare is None
         known = self._bound if is_first else None
-        found = ConsolidationSearch(setting.task(limits), meter, self._machines, known).run()
+        task, later = setting.task(limits), self._wave_meter
+        found = ConsolidationSearch(task, meter, self._machines, known, later).run()
         self._bound = found.bound if is_first else self._bound
         # What the search worked with refers to itself, and holds gigabytes in a large cluster.
         gc.collect()
         self._wave_meter.look_for(_WAVES)
         best = carrying.of(setting, found.layout)
         is_lost = best.emptied.is_lost
-        if best.emptied.given_back and found.freer is not None and not self._stops():
+        if best.emptied.given_back and found.freer is not None and not self._is_late(best):
             best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
@@ -242,7 +256,7 @@ class _Consolidation:
             if layout is found.layout or self._cost(layout) >= best.cost:
                 continue
             # What there is now may be cheaper than a plan of which only some machines come and nodes go.
-            if layout is setting.before or not self._stops():
+            if layout is setting.before or not self._is_late(best):
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         best.emptied.check()
         return found, best, is_lost
@@ -250,6 +264,10 @@ class _Consolidation:
     def _stops(self) -> bool:
         """Whether a request to stop ends the search here: what it found is carried out, and nothing else."""
         return self._meter.stopped and self._meter.cut_short()
+
+    def _is_late(self, best: CarriedOut) -> bool:
+        """Whether nothing else is carried out: there is a plan and the time is over, or a stop is asked."""
+        return self._stops() or (bool(best.emptied.removed.any()) and self._wave_meter.limit_is_over())
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
@@ -260,23 +278,18 @@ class _Consolidation:
         return CarryingOut(pins or self._question.pins, self._wave_meter, self._losses, to_spare, shared)
 
     def _costlier(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
-        """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""
+        """The best plan, and others with fewer moves: what few moves lead to, and what removals alone do."""
         yield best
-        moves = best.emptied.moves
+        moves, points = best.emptied.moves, effort.FRONTIER_POINTS
+        for most in sorted({moves * part // points for part in range(points)}):
+            if self._wave_meter.cut_short():
+                return
+            yield self._best(most, Meter(self._work * effort.FRONTIER_SHARE, self._waves))[1]
         for removal in layout.removals:
-            if removal.moves(self._setting.before) < moves and not self._stops():
+            if removal.moves(self._setting.before) < moves and not self._wave_meter.cut_short():
                 found = self._carrying().of(self._setting, removal)
                 found.emptied.check()
                 yield found
-        for most in sorted(
-            {moves * part // effort.FRONTIER_POINTS for part in range(effort.FRONTIER_POINTS)}
-        ):
-            if self._stops():
-                break
-            step = Meter(self._work * effort.FRONTIER_SHARE, self._clock)
-            yield self._best(most, step)[1]
-            if self._clock.over():
-                break
 
     def _with_pins(self, layout: FoundLayout, best: CarriedOut) -> Iterator[str]:
         """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""
@@ -333,9 +346,7 @@ class _Consolidation:
         if (rules.most_per_node, rules.most_per_namespace) != (None, None):
             yield "the DeschedulerPolicy's limits per node and namespace are not kept to"
         if not self._modelled:
-            counts = (
-                "counts room alone" if self._catalogue is None else "is the cost of nodes that have to stay"
-            )
+            counts = "is the cost of nodes that have to stay" if self._each is None else "counts room alone"
             yield f"the bound {counts}: {self._why_unmodelled()}"
         yield from _need_room(problem)
 

@@ -83,16 +83,22 @@ class ConsolidationSearch:
     """Looks for the layout with the least cost, and among those for the fewest moves."""
 
     def __init__(
-        self, task: SearchTask, meter: Meter, machines: Codes | None = None, bound: CostBound | None = None
+        self,
+        task: SearchTask,
+        meter: Meter,
+        machines: Codes | None = None,
+        bound: CostBound | None = None,
+        later: Meter | None = None,
     ) -> None:
         """Nodes go, and `machines` may be added: a kind for each, -1 of other nodes.
 
-        `bound` is that of the cost, where it is known already.
+        `bound` is that of the cost, where it is known already.  `later`, the meter of what comes after the
+        search, is for bringing pods back.
         """
         self._task = task
         self._trial = task.trial
         self._removable = task.removable
-        self._meter = meter
+        self._meter, self._later = meter, later or meter
         self._machines = machines
         self._bound = bound
         self._before = task.before
@@ -113,8 +119,13 @@ class ConsolidationSearch:
             return self._whole(removals, bound)
         if not self._follows(bound):
             return self._by_regions(removals, bound)
-        layout = first if self._is_large else self._recreated(first, bound.cost)
-        return FoundLayout(removals, layout, bound.cost, bound)
+        if self._is_large:
+            return FoundLayout(removals, first, bound.cost, bound)
+        layout = freer = self._recreated(first, bound.cost)
+        needed = int(self._before.counts.per_node()[layout.removed].sum())
+        if layout.moves(self._before) > effort.MANY_MOVES * needed:
+            layout = self._with_fewer_moves(layout)
+        return FoundLayout(removals, layout, bound.cost, bound, freer=freer)
 
     def _removals(self) -> tuple[Sequence[Layout], CostBound]:
         """What nodes taken away in different orders lead to, the cheapest first, and the bound."""
@@ -194,8 +205,8 @@ class ConsolidationSearch:
     def _with_fewer_moves(self, layout: Layout) -> Layout:
         """The same nodes kept, and more pods staying where they are."""
         self._set(layout)
-        # That ends by itself; only the clock may end it before.
-        meter = self._meter.step(math.inf)
+        # That ends by itself; only the clock may end it before, and not the one that ends the search.
+        meter = self._later.step(math.inf)
         Staying(self._task, meter, layout.removed).bring_back()
         return self._task.read(layout.removed)
 

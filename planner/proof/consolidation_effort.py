@@ -81,6 +81,9 @@ RECREATED_NODES, RECREATED_PART, PRICE_OF_RECREATION, PRICE_OF_PLACED = 6, 0.3, 
 PODS_BROUGHT_BACK = 4
 #: The part of the search for that.
 RECREATION_SHARE = 0.4
+#: Where quotas lead to a layout, pods are brought back if it has so many times the moves that are needed to
+#: empty its nodes; of 600 nodes that takes 14 s.
+MANY_MOVES = 1.25
 #: With --survive: the part of the search in which a lost domain's pods need room in sum and no more, and how
 #: many thousandths of all room are to spare in the one after it, with half of the work that is left.  More
 #: searches, with 100 and 250 to spare, took a sixth more time on 19 clusters and saved no node.
@@ -94,5 +97,6 @@ SURVIVAL_WORK, PRICE_OF_LOSS = 5.0, 4e-5
 #: What room is given back for grows so with every trial, and at once where no further one is made: of 425 of
 #: 2,000 nodes that were to go 290 do, where 212 did.
 SURVIVAL_GROWTH = 4
-#: Points of a frontier, and the part of the limit for the search of each.
-FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
+#: Points of a frontier, the part of the limit for the search of each, and how much of its own the first plan
+#: has where they come after it.
+FRONTIER_POINTS, FRONTIER_SHARE, CURVE_FIRST_SHARE = 6, 0.03, 0.6

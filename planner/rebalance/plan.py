@@ -33,7 +33,7 @@ from planner.eviction.job_notes import about_evictions
 from planner.eviction.protections import HARD, SOFT, protections_of, unmodelled
 from planner.landing.landing import NO_PINS, PinPolicy
 from planner.moves.movable import Movable
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import refuse_no_nodes
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
@@ -51,6 +51,7 @@ from planner.rebalance.notes import (
     what_would_help,
 )
 from planner.rebalance.search.evaluation import stages_of
+from planner.rebalance.search.few_moves import FewMoves
 from planner.waves.candidates import WaveRules
 from planner.waves.replay import first_failure
 from planner.waves.wave_planner import WavePlan, WavePlanner
@@ -182,7 +183,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     }
     shown, left = best.waves[:first_waves], UnscheduledMoves(task, planned.reported)
     evicted = [landing.move.pod for wave in shown for landing in wave]
-    points = [*_curve(task, len(planned.found.moves))] if curve else []
+    points = [*_curve(task, planned.found.moves)] if curve else []
     return document(
         trial,
         task.movable,
@@ -246,10 +247,16 @@ def _beyond_reach(points: Sequence[CurvePoint], excess: int) -> Iterator[str]:
         yield f"the curve counts moves that cannot be scheduled safely, too: by this plan {told}"
 
 
-def _curve(task: MoveTask, moves: int) -> Iterator[CurvePoint]:
-    """The least excess for every number of moves up to those of the plan."""
-    for most in range(moves + 1):
-        excess = next(replace(task, most=most).found().judged())
-        yield CurvePoint(moves=most, hard_excess=excess.value, proved=excess.proved)
-        if task.meter.over():
+def _curve(task: MoveTask, moves: Sequence[Move]) -> Iterator[CurvePoint]:
+    """The least excess for every number of moves up to those of the plan; late, of its own moves alone."""
+    few, least = FewMoves.of(task.evaluator(), moves), math.inf
+    for most in range(len(moves) + 1):
+        excess, proved = few.at_most(most)[1]["hardExcess"], False
+        if not task.meter.over():
+            found = next(replace(task, most=most).found().judged())
+            excess, proved = min(excess, found.value), found.proved
+        # What fewer moves reach, these reach as well.
+        least = min(least, excess)
+        yield CurvePoint(moves=most, hard_excess=int(least), proved=proved)
+        if task.wave_meter.over():
             return

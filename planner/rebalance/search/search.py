@@ -33,7 +33,7 @@ from planner.rebalance.search.chains import repaired_by_ejection_chains
 from planner.rebalance.search.evaluation import ClusterSize, Evaluator, Found, FoundMoves, Values
 from planner.rebalance.search.exact import modelled
 from planner.rebalance.search.exhaustive import Exhaustive, Placements, tried_out
-from planner.rebalance.search.greedy import repaired_one_by_one
+from planner.rebalance.search.few_moves import repaired_by_few
 from planner.rebalance.search.regions import LowerBounds, relaxed
 
 #: A way from the best moves so far to moves that may be better.  It may also learn what no moves can do
@@ -48,7 +48,7 @@ def _previewed(evaluator: Evaluator, best: Found) -> Found:
 
 #: In the order in which they are used: what is looked for, and for which clusters.
 NEIGHBOURHOODS: Sequence[tuple[Neighbourhood, str, Collection[ClusterSize]]] = (
-    (repaired_one_by_one, "moves that the scheduler makes by itself", {*ClusterSize}),
+    (repaired_by_few, "moves that the scheduler makes by itself", {*ClusterSize}),
     (repaired_by_ejection_chains, "chains of moves that make room", {ClusterSize.LARGE}),
     (_previewed, "better moves by trying out all of them", {ClusterSize.TINY, ClusterSize.SMALL}),
     (relaxed, "bounds on the moves", {*ClusterSize}),

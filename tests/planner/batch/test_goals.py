@@ -207,3 +207,29 @@ def test_of_pods_alike_each_stays_on_its_usual_node() -> None:
 def test_stable_plans_have_as_many_pods_elsewhere_as_they_say(objects: list[Object]) -> None:
     """Pod by pod, not only by kind."""
     _stays_as_often_as_it_says(cluster(*objects))
+
+
+def _larger_batch(*more: Object) -> Cluster:
+    """Pods of 40 workloads, spread over zones, and 60 nodes: too many for the exact model to come first."""
+    nodes = [node(f"n{number:02}", zone="abc"[number % 3], cpu=str(4 + number % 3)) for number in range(60)]
+    rules = {n: [spread(app=f"a{n}")] for n in range(40)}
+    pods = [
+        pod(f"p{n}", app=f"a{n % 40}", cpu=f"{100 + n % 40 * 10}m", spread=rules[n % 40]) for n in range(180)
+    ]
+    return cluster(*nodes, *more, *pods)
+
+
+def test_stable_plans_of_larger_batches_are_the_schedulers_own_where_nothing_is_better() -> None:
+    """What went wrong: where cells of nodes held all pods, 139 of 190 were elsewhere, and none had to be."""
+    runs = [pod(f"r{number}", on=f"n{number:02}", cpu=f"{number * 45}m") for number in range(60)]
+    plan = _stays_as_often_as_it_says(_larger_batch(*runs))
+    assert [stage.value for stage in plan.objective if stage.name == "podsElsewhere"] == [0]
+
+
+def test_larger_batches_are_packed_on_few_nodes() -> None:
+    """What went wrong: all 60 nodes were used, as `spread` would, and the bound was none."""
+    plan = solve(_larger_batch(), prefer="pack")
+    assert len(plan.steps) == 180
+    (used,) = [stage for stage in plan.objective if stage.name == "nodesUsed"]
+    assert used.bound == 9
+    assert used.value <= 16

@@ -11,7 +11,7 @@ import pytest
 from models import Cluster
 from planner.consolidate.bound import CostBound, cost_bound, is_modelled, room_bound
 from planner.consolidate.bulk_removal import BulkRemoval
-from planner.consolidate.distribution import Distribution
+from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, PlanLimits, Reserve, SearchTask, first_layout, moves_to
 from planner.consolidate.recreation import Recreation, Staying
@@ -21,13 +21,22 @@ from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
+from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
 from planner.proof import consolidation_effort as effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from tests import seeds
-from tests.builders import ZONE, cluster, node, pod, spread
+from tests.builders import HOST, ZONE, cluster, node, pod, spread
 from tests.planner.consolidate.drawn import Drawn, cases
+
+
+def task_of(found: Cluster) -> SearchTask:
+    """What a search is about where every node costs the same."""
+    problem = Problem(found)
+    movable = Movable(problem, protections_of(found), Budgets(problem))
+    removable = Removable.of(problem, movable, np.ones(problem.nodes.size, np.int64), NodeChoice())
+    return SearchTask(TrialCluster(problem), movable, removable, first_layout(problem, movable))
 
 
 class Tried:
@@ -133,6 +142,22 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
             cheaper += tried.removable.cost(removal.removed) < tried.removable.cost(tried.before.removed)
             tried.trial.state.rollback(mark)
     assert cheaper, "no quotas lead anywhere"
+
+
+def test_quotas_are_followed_where_pods_spread_over_hosts() -> None:
+    """What went wrong: all pods came to the emptiest node, more than maxSkew, and no quotas led anywhere.
+
+    With three such workloads 160 of 300 nodes went, and 202 do.
+    """
+    fixed = [pod(f"fixed-{n}", f"n{n}", cpu=cpu, app="fixed") for n, cpu in enumerate(("3", "3", "1"))]
+    rules = {"app": "web", "owner": "ReplicaSet/web", "spread": [spread(HOST, 2)]}
+    pods = [pod(f"web-{n}", f"n{3 + n // 2}", cpu="100m", **rules) for n in range(6)]
+    task = task_of(cluster(*(node(f"n{n}", cpu="4") for n in range(6)), *fixed, *pods))
+    (web,) = task.movable.templates
+    quotas = KindQuotas(NodeGroups(np.array([0, 0, 0, 1, 1, 1])), {(web, 0): 6}, {1: 0})
+    removal = Distribution(task, Meter.of(60), task.trial.problem.nodes.none)
+    removal.follow(quotas, 0.8)
+    assert removal.removed.tolist() == [False] * 3 + [True] * 3
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(5))
@@ -288,3 +313,18 @@ def test_no_pod_comes_back_where_a_constraint_of_others_would_be_worse(changing_
     trial.state.bind(counted, b)
     Staying(task, Meter(20, Clock(60)), problem.nodes.none).bring_back()
     assert trial.state.node_of[counted] == b
+
+
+def test_pods_are_brought_back_though_the_time_for_the_search_is_over() -> None:
+    """What went wrong: 822 pods moved so that 25 of 100 nodes could go, where 389 are enough."""
+    pods = [
+        pod(f"{app}-{n}", f"{app}{n}", cpu="1", app=app, owner=f"ReplicaSet/{app}")
+        for app in "ab"
+        for n in (0, 1)
+    ]
+    task = task_of(cluster(*(node(f"{app}{n}", cpu="1") for app in "ab" for n in (0, 1)), *pods))
+    state, none = task.trial.state, task.trial.problem.nodes.none
+    state.unbind_all([0, 2])
+    state.bind_all([0, 2], np.array([2, 0]))
+    search = ConsolidationSearch(task, Meter(20.0, Clock(0)), later=Meter(20.0, Clock(60)))
+    assert search._with_fewer_moves(task.read(none)).moves(task.before) == 0

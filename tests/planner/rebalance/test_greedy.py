@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from models import Cluster
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import HARD as HARD_KIND
 from planner.eviction.protections import SOFT as SOFT_KIND
@@ -9,9 +10,12 @@ from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
+from planner.proof.clock import Clock
 from planner.proof.meter import Meter
+from planner.rebalance.plan import rebalance
 from planner.rebalance.search.evaluation import Evaluator
 from planner.rebalance.search.greedy import repaired_one_by_one
+from planner.rebalance.search.search import find_moves
 from tests.builders import HARD, SOFT, Object, cluster, node, pod, spread
 
 
@@ -33,3 +37,33 @@ def test_soft_constraints_take_no_moves_from_hard_ones() -> None:
         it = Evaluator(TrialCluster(problem), movable, rules, Meter.of(10), most)
         _, values = repaired_one_by_one(it, it.of(()))
         assert (values["moves"], values["hardExcess"], values["softExcess"]) == (most, 0, soft_excess)
+
+
+def one_far_off(*others: str) -> Cluster:
+    """Workloads with a pod too many, and one of which every move repairs three."""
+    nodes = [node(f"{zone}{number}", zone=zone) for zone in "abc" for number in range(2)]
+    pods = [pod for app in others for pod in web(app, HARD, ["a0", "a1"])]
+    return cluster(*nodes, *pods, *web("far", HARD, ["a0", "a1", "b0", "b1"] * 2))
+
+
+def test_few_moves_are_put_to_the_best_use_before_any_model_is_asked() -> None:
+    """What went wrong: each broken constraint got a move in turn; 25 moves for 100 nodes left 11, not 4."""
+    snapshot = one_far_off("first", "second")
+    problem = Problem(snapshot)
+    rules = protections_of(snapshot)
+    movable = Movable(problem, rules, Budgets(problem))
+    it = Evaluator(TrialCluster(problem), movable, rules, Meter(0.0, Clock(60)), 2)
+    found = find_moves(it)
+    assert (found.values["moves"], found.values["hardExcess"]) == (2, 2)
+
+
+def test_a_curve_has_all_its_points_when_the_time_for_the_search_is_over() -> None:
+    """What went wrong: it ended where a search for so many moves did."""
+    plan = rebalance(one_far_off("first", "second"), curve=True, time_limit=0.001, clock=Clock(60))
+    assert [(point.moves, point.hard_excess) for point in plan.curve] == [
+        (0, 8),
+        (1, 5),
+        (2, 2),
+        (3, 1),
+        (4, 0),
+    ]
