@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from planner.audit.usage import occupied
+from planner.audit.summary import occupied
 from planner.batch.coarse import Coarse
 from planner.batch.goals import NodesUsed
 from planner.batch.incumbent import Incumbent
