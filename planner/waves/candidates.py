@@ -69,14 +69,10 @@ class ReservedRoom:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """For every move the nodes on which its replacement may land at most, and those with room for it.
-
-    With `one_node` only landings on a single node hold.
-    """
+    """For every move the nodes on which its replacement may land at most, and those with room for it."""
 
     nodes: Callable[[Move], Mask]
     open_nodes: Callable[[Move], Mask]
-    one_node: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +177,7 @@ class Candidates:
             if self._can_leave([move]):
                 self.work += self.trial.problem.nodes.size
                 landing = self._judge([move], within, considered)[0]
-            if landing is None or (within and within.one_node and int(landing.nodes.sum()) > 1):
+            if landing is None:
                 question, state = asked[move]
                 self._refused[question] = state
             else:
@@ -255,16 +251,12 @@ class Candidates:
 
     def _asked(self, move: Move, within: Within | None, considered: Considered) -> tuple[Hashable, object]:
         """What was asked about a move, and the state on which a refusal depends: counts, and room."""
-        histograms = self._coupled[self.trial.template(move.pod)].histograms
+        histograms = self._coupling(move.pod).histograms
         free = self.landings.room.free_on(move.target).tobytes()
-        if within is None:
-            return (move, considered), (histograms, free)
-        # A move refused for want of one known node waits for others even where several would do now.
-        return (move, considered, within.nodes(move).tobytes()), (
-            histograms,
-            free,
-            within.open_nodes(move).tobytes(),
-        )
+        nodes = open_nodes = b""
+        if within is not None:
+            nodes, open_nodes = within.nodes(move).tobytes(), within.open_nodes(move).tobytes()
+        return (move, considered, nodes), (histograms, free, open_nodes)
 
     def _can_leave(self, wave: Sequence[Move]) -> bool:
         """Whether no pod loses a required affinity peer when all of a wave's pods are away."""
