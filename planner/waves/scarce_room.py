@@ -131,7 +131,7 @@ class ScarceRoom:
         self._most_work = effort.SCARCE_JUDGED * len(moves) * self._trial.problem.nodes.size
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
-        self._in_domain = Within(self._near, self._open)
+        candidates.within = Within(self._near, self._open)
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         self._landed = self._candidates.landings.commit(wave)
@@ -158,7 +158,7 @@ class ScarceRoom:
         largest, *others = groups or [[]]
         return (
             self._to_the_only_node(largest)
-            or self._one_of(self._different(largest))
+            or next(filter(None, (self._alone([move]) for move in self._different(largest))), [])
             or next(filter(None, map(self._to_the_only_node, others)), [])
             or self._with_a_pin(largest, left)
             or next(filter(None, map(self._to_any_node, others)), [])
@@ -172,25 +172,19 @@ class ScarceRoom:
 
     # The kinds of waves
 
-    def _one_of(self, moves: Iterable[Move]) -> Sequence[Landing]:
-        """The first of some moves that lands by itself."""
-        return next(filter(None, (self._alone([move]) for move in moves)), [])
-
     def _alone(self, moves: Iterable[Move]) -> Sequence[Landing]:
-        return self._candidates.alone(moves, Considered(pins=False), within=self._in_domain)
+        return self._candidates.alone(moves, Considered(pins=False))
 
     def _to_the_only_node(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """All of some moves that have a single node with room each."""
-        return self._together(self._alone(m for m in moves if np.count_nonzero(self._open(m)) == 1))
-
-    def _together(self, alone: Sequence[Landing]) -> Sequence[Landing]:
-        return self._candidates.together(alone, self._in_domain)
+        alone = self._alone(m for m in moves if np.count_nonzero(self._open(m)) == 1)
+        return self._candidates.together(alone)
 
     def _to_any_node(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """Some moves that hold on whichever node they land."""
         different = self._different(moves)
         while some := [*islice(different, effort.SCARCE_TOGETHER)]:
-            found = self._together(self._alone(some))
+            found = self._candidates.together(self._alone(some))
             if found:
                 return found
         return []
@@ -202,7 +196,7 @@ class ScarceRoom:
         for move in moves:
             for node in self._certain(move)[:1].tolist():
                 pinned = replace(move, target=node)
-                found = self._candidates.alone([pinned], Considered(plain=True), within=self._in_domain)
+                found = self._candidates.alone([pinned], Considered(plain=True))
                 if found:
                     left[left.index(move)] = pinned
                     return found

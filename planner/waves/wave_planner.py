@@ -101,16 +101,29 @@ class OneMoveAWave:
 
         Without that 89 small clusters have 111 pins, not 91.
         """
+        targets, times = {move.target for move in left}, Counter(move.pod for move in left)
         seen, restricted = set[int](), list[Landing]()
-        for move in left:
+        for number, move in enumerate(left):
             landing = None if move.pod in seen else self._landings.of(move)
+            if (landing is None or landing.kind in RESTRICTED) and times[move.pod] == 1:
+                landing = self._preferred(move, targets) or landing
             seen.add(move.pod)
             if landing is not None and landing.kind not in RESTRICTED:
+                left[number] = landing.move
                 return [landing]
             restricted += [] if landing is None else [landing]
             if len(restricted) == effort.PINNED_LAST:
                 break
         return restricted[:1]
+
+    def _preferred(self, move: Move, targets: Collection[int]) -> Landing | None:
+        """The landing on the node that scores highest, if it is in the planned domain and no target."""
+        trial, node = self._landings.trial, self._landings.preferred(move)
+        domains = trial.domains(trial.template(move.pod))
+        if node is None or node in targets or node == move.source or domains[node] != domains[move.target]:
+            return None
+        landing = self._landings.of(replace(move, target=node))
+        return landing if landing is not None and landing.kind not in RESTRICTED else None
 
 
 @dataclass(frozen=True, slots=True)
