@@ -59,9 +59,9 @@ SCARCE_HISTOGRAMS_KEPT = 4096
 ONE_MOVE_A_WAVE_MOST = 20_000
 #: So many of these that need a pin are looked at before one of them goes: the next may need none.
 PINNED_LAST = 8
-#: Where an --evict-only plan leaves something broken that moves repair, others begin with so many single
-#: evictions for each constraint, so many times.
-SINGLE_EVICTIONS, PLANS_WITH_EVICTIONS_FIRST = 6, 2
+#: Where an --evict-only plan leaves something broken that moves repair, another begins with so many single
+#: evictions for each constraint.
+SINGLE_EVICTIONS = 6
 #: So many such sequences are kept at a time, with so many ends each as ties may break, and so many ends
 #: are tried.
 SINGLE_EVICTIONS_KEPT, SINGLE_EVICTIONS_ENDS, SINGLE_EVICTIONS_TRIED = 30, 12, 4_000

@@ -127,23 +127,15 @@ class EvictionsFirst:
     task: MoveTask
 
     def better_than(self, best: WavePlan) -> WavePlan:
-        """A plan that leaves less, if one is found; what each leaves broken is repaired first in the next."""
-        first, tried = list[Landing](), set[Hashable]()
-        for _ in range(effort.PLANS_WITH_EVICTIONS_FIRST):
-            broken = [identity for identity in self._broken(best) if identity not in tried]
-            known = len(first)
-            for identity in broken:
-                first += self._repair(identity, first)
-            tried.update(broken)
-            if len(first) == known or self.task.wave_meter.over():
-                break
-            best = min(best, self._beginning_with(first), key=lambda one: one.key)
-        return best
-
-    def _broken(self, plan: WavePlan) -> Sequence[Hashable]:
-        """The hard constraints that a plan leaves broken."""
-        with self.task.trial.after(plan.moves):
-            return [one.asked.identity for one in self.task.trial.ledger.broken()]
+        """A plan that first repairs what the best one leaves broken, if it leaves less."""
+        first = list[Landing]()
+        with self.task.trial.after(best.moves):
+            broken = [one.asked.identity for one in self.task.trial.ledger.broken()]
+        for identity in broken:
+            first += self._repair(identity, first)
+        if not first or self.task.wave_meter.over():
+            return best
+        return min(best, self._beginning_with(first), key=lambda one: one.key)
 
     def _repair(self, identity: Hashable, first: Sequence[Landing]) -> Sequence[Landing]:
         """The evictions that repair a constraint after `first`."""
