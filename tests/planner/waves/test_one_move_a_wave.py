@@ -16,6 +16,7 @@ from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
 from planner.waves.wave_planner import OneMoveAWave
 from tests.builders import Object, cluster, node, pod, spread
+from tests.planner.rebalance.recorded_like import recorded_like
 from tests.planner.rebalance.test_exchanges import tight
 
 
@@ -95,6 +96,13 @@ def test_another_node_of_the_planned_zone_will_do(others: tuple[str, ...], lands
     first = OneMoveAWave(landings).next_wave(moves[:])
     found = [problem.nodes.names[one.move.target] for one in first if one.move.pod == moves[0].pod]
     assert found == [lands] * bool(lands)
+
+
+@pytest.mark.long
+def test_evictions_alone_repair_what_no_planned_node_does() -> None:
+    """What went wrong: three pods stayed too many; the scheduler prefers other nodes of their zones."""
+    plan = rebalance(recorded_like(303, "tight"), evict_only=True, explain=False)
+    assert (plan.before.hard_excess > 0, plan.after.hard_excess, plan.status) == (True, 0, "Optimal")
 
 
 @pytest.mark.long
