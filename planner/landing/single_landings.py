@@ -55,6 +55,12 @@ class SingleLandings:
         self.trial.state.forget_history()
         return wave
 
+    def preferred(self, move: Move) -> int | None:
+        """The node that the scheduler takes when the old pod has ended; None without a unique best one."""
+        with self.trial.after():
+            self._timeline.put(move, Phase.GONE)
+            return self.trial.first_choice(self.trial.template(move.pod))
+
     def beside_others(self, move: Move) -> Landing | None:
         """The landing on the target, open all the time, pinned to it or while no other node is open.
 

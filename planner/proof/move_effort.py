@@ -50,18 +50,18 @@ PLANNED_ONCE = 30_000
 SCARCE_MOVES, SCARCE_ROOM = 0.5, 0.3
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
 SCARCE_JUDGED = 4
-#: How many where the node of every pod has to be known.
-KNOWN_JUDGED = 24
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6
 #: How many possible counts are kept apart then: nearly every replacement may land on several nodes.
 SCARCE_HISTOGRAMS_KEPT = 4096
-#: Up to so many moves times nodes, moves that cannot share a wave are planned one after the other:
-#: more waves than that would take too long to carry out.
+#: Up to so many moves times nodes, moves that cannot share a wave are planned one after the other whatever
+#: the time; beyond, within the limit and with pins: without them many are judged for each that can move.
 ONE_MOVE_A_WAVE_MOST = 20_000
-#: Where an --evict-only plan leaves something broken that moves repair, others begin with so many single
-#: evictions for each constraint, so many times.
-SINGLE_EVICTIONS, PLANS_WITH_EVICTIONS_FIRST = 6, 2
+#: So many of these that need a pin are looked at before one of them goes: the next may need none.
+PINNED_LAST = 8
+#: Where an --evict-only plan leaves something broken that moves repair, another begins with so many single
+#: evictions for each constraint.
+SINGLE_EVICTIONS = 6
 #: So many such sequences are kept at a time, with so many ends each as ties may break, and so many ends
 #: are tried.
 SINGLE_EVICTIONS_KEPT, SINGLE_EVICTIONS_ENDS, SINGLE_EVICTIONS_TRIED = 30, 12, 4_000

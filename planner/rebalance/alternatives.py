@@ -89,34 +89,31 @@ class Alternatives:
         found = find_moves(self._evaluator)
         others = partial(unpinned_moves, self._evaluator)
         best = first = self._planner.of(found.moves, found.values, others)
-        instead = self._instead(found, first)
-        while best.left or best.misses(found.values):
-            known = next(instead, None)
-            if known is None:
-                break
-            best = min(best, self._planner.of(*known), key=lambda one: one.key)
+        if best.left or best.misses(found.values):
+            for moves, values in self._instead(found, first):
+                best = min(best, self._planner.of(moves, values), key=lambda one: one.key)
+                if not (best.left or best.misses(found.values)):
+                    break
         return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
 
     def _instead(self, found: FoundMoves, first: WavePlan) -> Iterator[Found]:
-        """Other moves to try one after the other; even the best of them may leave more than was found."""
-        better = find_certain_moves(self._evaluator, self._achieved(first), self._task.rules.pin_policy)
+        """Certain moves, others without the pods that could not be scheduled, then without their templates.
+
+        Even the best of them may leave more than was found.
+        """
+        task, template = self._task, self._task.trial.template
+        better = find_certain_moves(self._evaluator, self._achieved(first), task.rules.pin_policy)
         if better is not None:
             yield better
-        template, pinnable = self._task.trial.template, self._task.rules.pin_policy.pinnable
-        left = [move for move in first.left if template(move.pod) not in pinnable]
-        if left and not self._planner.is_large(found.moves):
-            yield from self._without(left)
-
-    def _without(self, left: Sequence[Move]) -> Iterator[Found]:
-        """Other moves without the pods that could not be scheduled, then without all of their templates."""
-        task, pods = self._task, {move.pod for move in left}
-        alike = {pod for move in left for pod in task.movable.of(task.trial.template(move.pod)).tolist()}
-        for held in (pods, alike) if alike > pods else (pods,):
-            if task.wave_meter.over():
+        pinnable = task.rules.pin_policy.pinnable
+        left = frozenset(move.pod for move in first.left if template(move.pod) not in pinnable)
+        alike = frozenset(pod for one in left for pod in task.movable.of(template(one)).tolist())
+        for held in dict.fromkeys((left, alike)):
+            if not held or self._planner.is_large(found.moves) or task.wave_meter.over():
                 return
-            found = task.without(held, _HELD).found()
-            if found.moves:
-                yield [*found.moves], found.values
+            other = task.without(held, _HELD).found()
+            if other.moves:
+                yield other.moves, other.values
 
     def _achieved(self, plan: WavePlan) -> Values:
         hard, soft = plan.excess
@@ -130,23 +127,15 @@ class EvictionsFirst:
     task: MoveTask
 
     def better_than(self, best: WavePlan) -> WavePlan:
-        """A plan that leaves less, if one is found; what each leaves broken is repaired first in the next."""
-        first, tried = list[Landing](), set[Hashable]()
-        for _ in range(effort.PLANS_WITH_EVICTIONS_FIRST):
-            broken = [identity for identity in self._broken(best) if identity not in tried]
-            known = len(first)
-            for identity in broken:
-                first += self._repair(identity, first)
-            tried.update(broken)
-            if len(first) == known or self.task.wave_meter.over():
-                break
-            best = min(best, self._beginning_with(first), key=lambda one: one.key)
-        return best
-
-    def _broken(self, plan: WavePlan) -> Sequence[Hashable]:
-        """The hard constraints that a plan leaves broken."""
-        with self.task.trial.after(plan.moves):
-            return [one.asked.identity for one in self.task.trial.ledger.broken()]
+        """A plan that first repairs what the best one leaves broken, if it leaves less."""
+        first = list[Landing]()
+        with self.task.trial.after(best.moves):
+            broken = [one.asked.identity for one in self.task.trial.ledger.broken()]
+        for identity in broken:
+            first += self._repair(identity, first)
+        if not first or self.task.wave_meter.over():
+            return best
+        return min(best, self._beginning_with(first), key=lambda one: one.key)
 
     def _repair(self, identity: Hashable, first: Sequence[Landing]) -> Sequence[Landing]:
         """The evictions that repair a constraint after `first`."""

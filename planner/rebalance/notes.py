@@ -99,7 +99,7 @@ class UnscheduledMoves:
                 f"{_are(number, total)} left out: as long as the old pod ends, a replacement of {workload} "
                 "could find no node and preempt pods of lower priority"
             )
-        others = [move for move in self.plan.left if move not in risky]
+        others = [move for move in self.plan.left if move.pod not in {other.pod for other in risky}]
         left = len(others)
         if evict_only and left:
             yield f"{_are(left, total)} left out: without a pin their replacements could land elsewhere"
@@ -164,9 +164,9 @@ class UnscheduledMoves:
         left = self.plan.left
         if not any(risk.is_possible(self.task.trial.template(move.pod)) for move in left):
             return ()
-        known = {landing.move for landing in self._one_by_one(left, self.task.rules.pin_policy)}
+        known = {landing.move.pod for landing in self._one_by_one(left, self.task.rules.pin_policy)}
         loose = self._one_by_one(left, self.task.rules.pin_policy, lets_preempt=True)
-        return [landing.move for landing in loose if landing.move not in known]
+        return [landing.move for landing in loose if landing.move.pod not in known]
 
     def _one_by_one(
         self, left: Sequence[Move], pin_policy: PinPolicy, *, lets_preempt: bool = False

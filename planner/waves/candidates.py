@@ -69,14 +69,10 @@ class ReservedRoom:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """For every move the nodes on which its replacement may land at most, and those with room for it.
-
-    With `one_node` only landings on a single node hold.
-    """
+    """For every move the nodes on which its replacement may land at most, and those with room for it."""
 
     nodes: Callable[[Move], Mask]
     open_nodes: Callable[[Move], Mask]
-    one_node: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +108,8 @@ class Candidates:
         self.timeline = timeline
         self.trial = timeline.trial
         self.rules = rules
+        #: Where replacements may land at most, if an order says so.
+        self.within: Within | None = None
         #: Work done so far: nodes looked at.
         self.work = 0
         self._reserved = hints.reserved
@@ -154,22 +152,15 @@ class Candidates:
                 yield move
             seen |= keys
 
-    def alone(
-        self,
-        moves: Iterable[Move],
-        considered: Considered,
-        *,
-        again: bool = False,
-        within: Within | None = None,
-    ) -> list[Landing]:
+    def alone(self, moves: Iterable[Move], considered: Considered, *, again: bool = False) -> list[Landing]:
         """The landings of the moves that hold by themselves, as many as may be away at once.
 
-        Moves refused before are judged again only when their counts, their room or `within` have changed, or
+        Moves refused before are judged again only when their counts, or room for them, have changed, or
         these refusals are forgotten: if always, 5,000 nodes 99 % full use up what may be judged, and keep 330
         pods too many, not none.
         """
         found, away = list[Landing](), LimitUse()
-        asked = {move: self._asked(move, within, considered) for move in moves}
+        asked = {move: self._asked(move, considered) for move in moves}
         fresh = [
             move for move, (question, state) in asked.items() if again or self._refused.get(question) != state
         ]
@@ -180,8 +171,8 @@ class Candidates:
             landing = None
             if self._can_leave([move]):
                 self.work += self.trial.problem.nodes.size
-                landing = self._judge([move], within, considered)[0]
-            if landing is None or (within and within.one_node and int(landing.nodes.sum()) > 1):
+                landing = self._judge([move], considered)[0]
+            if landing is None:
                 question, state = asked[move]
                 self._refused[question] = state
             else:
@@ -199,7 +190,7 @@ class Candidates:
         self._refused.clear()
         return any_refused
 
-    def together(self, alone: Sequence[Landing], within: Within | None = None) -> list[Landing]:
+    def together(self, alone: Sequence[Landing]) -> list[Landing]:
         """The most of some moves that keep their kind of landing when they are under way together."""
         # A move that has nodes cordoned goes alone, because a cordon keeps every other replacement off them.
         alone = [landing for landing in alone if landing.kind != "cordoned"] or alone[:1]
@@ -207,7 +198,7 @@ class Candidates:
         wave = [*self._as_many(landing.move for landing in alone)]
         known = first
         while len(wave) > 1:
-            held = self._judged(wave, known, within)
+            held = self._judged(wave, known)
             if any((found.nodes & ~known[found.move.pod].nodes).any() for found in held):
                 # The others were judged against a set of nodes that is too small.
                 wider = [(known[found.move.pod], found.nodes) for found in held]
@@ -221,13 +212,11 @@ class Candidates:
 
     # How they are judged
 
-    def _judged(
-        self, wave: Sequence[Move], known: Mapping[int, Landing], within: Within | None
-    ) -> list[Landing]:
+    def _judged(self, wave: Sequence[Move], known: Mapping[int, Landing]) -> list[Landing]:
         """The landings of the moves of a wave that hold together, with the same kind of landing as alone."""
         pins = any(landing.kind == "pinned" for landing in known.values())
         scores = self.work <= effort.SCORED or any(landing.kind == "scores" for landing in known.values())
-        judged = self._judge(wave, within, Considered(pins=pins, scores=scores), known)
+        judged = self._judge(wave, Considered(pins=pins, scores=scores), known)
         landings = [found for found in judged if found is not None]
         # Moves with the same coupled constraints hold together or not at all.
         lost = {self._coupling(found.move.pod) for found in landings if not self._keeps(found, known)}
@@ -236,12 +225,11 @@ class Candidates:
     def _judge(
         self,
         wave: Sequence[Move],
-        within: Within | None,
         considered: Considered,
         known: Mapping[int, Landing] | None = None,
     ) -> Sequence[Landing | None]:
         closed = [
-            closed if within is None else closed | ~within.nodes(move)
+            closed if self.within is None else closed | ~self.within.nodes(move)
             for move, closed in zip(wave, map(self._reserved_room.closed_to, wave), strict=True)
         ]
         return self.landings.judge(wave, closed, considered, known)
@@ -253,18 +241,12 @@ class Candidates:
             return found.kind == "scores"
         return _RANK[found.kind] <= _RANK[alone.kind]
 
-    def _asked(self, move: Move, within: Within | None, considered: Considered) -> tuple[Hashable, object]:
+    def _asked(self, move: Move, considered: Considered) -> tuple[Hashable, object]:
         """What was asked about a move, and the state on which a refusal depends: counts, and room."""
-        histograms = self._coupled[self.trial.template(move.pod)].histograms
+        histograms = self._coupling(move.pod).histograms
         free = self.landings.room.free_on(move.target).tobytes()
-        if within is None:
-            return (move, considered), (histograms, free)
-        # A move refused for want of one known node waits for others even where several would do now.
-        return (move, considered, within.nodes(move).tobytes()), (
-            histograms,
-            free,
-            within.open_nodes(move).tobytes(),
-        )
+        open_nodes = b"" if self.within is None else self.within.open_nodes(move).tobytes()
+        return (move, considered), (histograms, free, open_nodes)
 
     def _can_leave(self, wave: Sequence[Move]) -> bool:
         """Whether no pod loses a required affinity peer when all of a wave's pods are away."""

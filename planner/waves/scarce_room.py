@@ -1,4 +1,4 @@
-"""The orders of moves on a cluster that is next to full: what is free stays known as long as possible.
+"""The order of moves on a cluster that is next to full: what is free stays known as long as possible.
 
 `LargestFirst`: wherever a small pod lands, it may break up the only gap that a large one fits into.  So it
 comes to a domain only if at least as many larger pods are still to leave that domain as are to come to it.  A
@@ -9,11 +9,6 @@ nothing becomes uncertain.  Pods of one size that fill all the nodes where they 
 uncertain either: where that is not looked at, 5,000 nodes 99 % full take 125 pins, not 8.  Such moves go
 first, the largest before others, and those that make room for them; then those for which several nodes are
 equally good.  A pin comes last, to where it wastes the least room.
-
-`KnownNodes`: where most replacements may land on any of several nodes, the last moves may have no node that
-is certain to have room.  Here each replacement has one node: the only one with room, the one with the
-highest score, or the one that it is pinned to.  None takes a node that is being emptied for a larger pod.
-Once all pods left are of about one size it no longer matters which of them is where.
 """
 
 from __future__ import annotations
@@ -122,9 +117,6 @@ class LargestFirst:
 class ScarceRoom:
     """Moves that add the least uncertainty first."""
 
-    #: Up to so many landings for each move are judged before this order is given up.
-    judged = effort.SCARCE_JUDGED
-
     def __init__(self, candidates: Candidates, moves: Sequence[Move]) -> None:
         self._candidates = candidates
         self._trial = candidates.trial
@@ -135,10 +127,11 @@ class ScarceRoom:
         self._planned = {(move.pod, move.source): move.target for move in moves}
         #: The landings of the last wave.
         self._landed: Sequence[Landing] = ()
-        self._most_work = self.judged * len(moves) * self._trial.problem.nodes.size
+        #: Up to so many landings for each move are judged before this order is given up.
+        self._most_work = effort.SCARCE_JUDGED * len(moves) * self._trial.problem.nodes.size
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
-        self._in_domain = Within(self._near, self._open)
+        candidates.within = Within(self._near, self._open)
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         self._landed = self._candidates.landings.commit(wave)
@@ -165,7 +158,7 @@ class ScarceRoom:
         largest, *others = groups or [[]]
         return (
             self._to_the_only_node(largest)
-            or self._one_of(self._different(largest))
+            or next(filter(None, (self._alone([move]) for move in self._different(largest))), [])
             or next(filter(None, map(self._to_the_only_node, others)), [])
             or self._with_a_pin(largest, left)
             or next(filter(None, map(self._to_any_node, others)), [])
@@ -179,25 +172,19 @@ class ScarceRoom:
 
     # The kinds of waves
 
-    def _one_of(self, moves: Iterable[Move]) -> Sequence[Landing]:
-        """The first of some moves that lands by itself."""
-        return next(filter(None, (self._alone([move]) for move in moves)), [])
-
     def _alone(self, moves: Iterable[Move]) -> Sequence[Landing]:
-        return self._candidates.alone(moves, Considered(pins=False), within=self._in_domain)
+        return self._candidates.alone(moves, Considered(pins=False))
 
     def _to_the_only_node(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """All of some moves that have a single node with room each."""
-        return self._together(self._alone(m for m in moves if np.count_nonzero(self._open(m)) == 1))
-
-    def _together(self, alone: Sequence[Landing]) -> Sequence[Landing]:
-        return self._candidates.together(alone, self._in_domain)
+        alone = self._alone(m for m in moves if np.count_nonzero(self._open(m)) == 1)
+        return self._candidates.together(alone)
 
     def _to_any_node(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """Some moves that hold on whichever node they land."""
         different = self._different(moves)
         while some := [*islice(different, effort.SCARCE_TOGETHER)]:
-            found = self._together(self._alone(some))
+            found = self._candidates.together(self._alone(some))
             if found:
                 return found
         return []
@@ -209,7 +196,7 @@ class ScarceRoom:
         for move in moves:
             for node in self._certain(move)[:1].tolist():
                 pinned = replace(move, target=node)
-                found = self._candidates.alone([pinned], Considered(plain=True), within=self._in_domain)
+                found = self._candidates.alone([pinned], Considered(plain=True))
                 if found:
                     left[left.index(move)] = pinned
                     return found
@@ -288,65 +275,3 @@ def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
         else:
             found.append(problem.nodes.none)
     return found
-
-
-class KnownNodes(ScarceRoom):
-    """One move to one node; of pods of one size as many as hold wherever each of them lands."""
-
-    judged = effort.KNOWN_JUDGED
-
-    def __init__(self, candidates: Candidates, moves: Sequence[Move]) -> None:
-        super().__init__(candidates, moves)
-        self._left: Sequence[Move] = moves
-        #: For every size the nodes to which larger pods are to come, for the wave being planned.
-        self._emptied: dict[int, Mask] = {}
-        self._any_node, self._one_node = self._in_domain, Within(self._not_awaited, self._open, one_node=True)
-        self._every_landing_is_certain(moves)
-
-    def _every_landing_is_certain(self, moves: Iterable[Move]) -> None:
-        """From now on only landings on one known node hold."""
-        self._candidates.first.update({move.pod: 1 for move in moves})
-        self._in_domain = self._one_node
-
-    def _wave_of(
-        self, ready: Sequence[Move], groups: Sequence[Sequence[Move]], left: list[Move]
-    ) -> Sequence[Landing]:
-        self._left = left
-        self._emptied.clear()
-        sizes = {self._order.size(move) for move in left}
-        return (
-            (self._wherever_it_is(ready, groups, left) if len(sizes) == 1 else [])
-            or next(filter(None, (self._one_of(self._different(group)) for group in groups)), [])
-            or next(filter(None, (self._with_a_pin(group, left) for group in groups)), [])
-            or self._with_a_pin(self._in_the_way(ready, left), left)
-        )
-
-    def _wherever_it_is(
-        self, ready: Sequence[Move], groups: Sequence[Sequence[Move]], left: list[Move]
-    ) -> Sequence[Landing]:
-        """The wave that adds the least uncertainty; unlike other waves it may add some."""
-        self._candidates.first.clear()
-        self._in_domain = self._any_node
-        found = super()._wave_of(ready, groups, left)
-        if not found:
-            self._every_landing_is_certain(left)
-        return found
-
-    def _certain(self, move: Move) -> Ints:
-        """The nodes certain to have room for a pod, those that larger pods are to come to last."""
-        nodes = super()._certain(move)
-        order: Ints = np.lexsort((nodes != move.target, self._awaited(move)[nodes]))
-        return nodes[order]
-
-    def _not_awaited(self, move: Move) -> Mask:
-        """The planned domain without the nodes to which larger pods are to come."""
-        return self._near(move) & ~self._awaited(move)
-
-    def _awaited(self, move: Move) -> Mask:
-        """The nodes to which larger pods than a move's are to come."""
-        size = self._order.size(move)
-        found = self._emptied.get(size)
-        if found is None:
-            larger = [other.target for other in self._left if self._order.size(other) > size]
-            found = self._emptied[size] = self._trial.problem.nodes.mask_of(larger)
-        return found

@@ -69,16 +69,6 @@ class AlternativeNodes:
             self._roomy[key] = found = self._trial.has_room(template, self._trial.free())
         return found
 
-    def gaps(self) -> tuple[Codes, Mask]:
-        """The nodes that may have room for a pod of some template, and per template which of them have."""
-        free = np.maximum(self._trial.free(), 0)
-        nodes = np.flatnonzero((free >= self._trial.room_needed.min(axis=0)[:, np.newaxis]).all(axis=0))
-        fits: Mask = np.ones((len(self._trial.room_needed), len(nodes)), np.bool_)
-        for row, amounts in enumerate(self._trial.room_needed.T):
-            if amounts.any():
-                fits &= amounts[:, np.newaxis] <= free[row, nodes]
-        return nodes, fits
-
 
 class Openings:
     """Finds nodes on which ejections can make room, and which pod to eject first; each needs a gap elsewhere.
@@ -133,13 +123,12 @@ class Openings:
     def _can_go(self) -> Mask:
         """For every pod whether there was a node with room for it when last looked for."""
         if self._goes is None:
-            gaps, fits = self._elsewhere.gaps()
             answers = np.zeros(int(self._pair.max(initial=-1)) + 2, np.bool_)
             pods = np.flatnonzero(self._may_go())
             pairs, first = np.unique(self._pair[pods], return_index=True)
             for pair, pod in zip(pairs.tolist(), pods[first].tolist(), strict=True):
-                room = fits[self._trial.template(pod)]
-                answers[pair] = room.any() and (self._elsewhere.open_to(pod)[gaps] & room).any()
+                room = self._elsewhere.roomy(self._trial.template(pod))
+                answers[pair] = room.any() and (self._elsewhere.open_to(pod) & room).any()
             self._goes = answers[self._pair]
         return self._goes
 

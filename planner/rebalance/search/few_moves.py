@@ -17,7 +17,7 @@ from planner.rebalance.search.evaluation import Evaluator, Found
 from planner.rebalance.search.greedy import repaired_one_by_one
 
 #: A hard pod too many counts as so many soft ones.
-_HARD = 1 << 32
+_SOFT_PER_HARD = 1 << 32
 
 
 def repaired_by_few(evaluator: Evaluator, best: Found) -> Found:
@@ -84,7 +84,7 @@ def _gains(evaluator: Evaluator, moves: Sequence[Move]) -> Iterator[int]:
     ledger = evaluator.trial.ledger
 
     def excess() -> int:
-        return ledger.excess(hard=True) * _HARD + ledger.excess(hard=False)
+        return ledger.excess(hard=True) * _SOFT_PER_HARD + ledger.excess(hard=False)
 
     before = excess()
     yield 0

@@ -12,8 +12,7 @@ stay too many in 338 clusters, and 2 more are pinned.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, islice
 
 import numpy as np
 
@@ -120,16 +119,9 @@ def surplus_domains(constraint: TrackedConstraint) -> Iterator[int]:
     yield from order[: np.count_nonzero(surplus)].tolist()
 
 
-class _Rank(NamedTuple):
-    """How good a move is, the smaller the better: distance to the goal first, then certainty and cost."""
-
-    far: Distance
-    by_scores: bool
-    soft: int
-    weight: int
-    tight: int
-    pod: int
-    target: int
+#: How good a move is, the smaller the better: how far from the goal its constraints are then, whether scores
+#: decide, soft excess, weight, how few nodes it may come to (negative), the pod, and its target.
+_Rank = tuple[Distance, bool, int, int, int, int, int]
 
 
 def unpinned_moves(evaluator: Evaluator) -> Sequence[Move]:
@@ -151,15 +143,11 @@ class UnpinnedMoves:
     def moves(self) -> Iterator[Move]:
         """Moves until none is an improvement, each made when it is asked for; any where no move is forced."""
         while broken := self._trial.ledger.broken(self._kinds):
-            forced = False
-            for move in self._round(broken):
-                forced = True
-                yield move
-            if not forced:
-                helping = next(chain.from_iterable(self._greedy.moves([one]) for one in broken), None)
-                if helping is None:
-                    return
-                yield helping
+            helping = chain.from_iterable(self._greedy.moves([one]) for one in broken)
+            made = [*self._round(broken)] or [*islice(helping, 1)]
+            if not made:
+                return
+            yield from made
 
     def _round(self, broken: Iterable[TrackedConstraint]) -> Iterator[Move]:
         """At most one move for each of some constraints."""
@@ -168,7 +156,8 @@ class UnpinnedMoves:
             ways = filter(None, map(self._way, self._greedy.leaving(constraint)))
             way = min(ways, default=None) if constraint.excess() else None
             if way is not None:
-                move = Move(way.pod, int(self._trial.state.node_of[way.pod]), way.target)
+                *_, pod, target = way
+                move = Move(pod, int(self._trial.state.node_of[pod]), target)
                 self._trial.make(move)
                 self._greedy.limits.remember((move,))
                 yield move
@@ -177,7 +166,8 @@ class UnpinnedMoves:
         """The rank of evicting a pod; None unless all possible landings are equally good."""
         trial, template = self._trial, self._trial.template(pod)
         cared = [one for one in trial.ledger.of(template) if one.kind in self._kinds]
-        far, lifted, found = distance(cared), OffNode(trial, pod), None
+        far, lifted = distance(cared), OffNode(trial, pod)
+        found: _Rank | None = None
         feasible, tops = trial.tops(template) if lifted.is_harmless else (self._none, self._none)
         for by_scores, nodes in enumerate((feasible, tops)):
             reached = self._reached(lifted, nodes, cared)
@@ -186,7 +176,7 @@ class UnpinnedMoves:
                 trial.state.bind(pod, target)
                 soft = sum(one.excess() for one in trial.ledger.of(template) if not one.hard)
                 weight, many = int(self._movable.weights[pod]), int(nodes.sum())
-                found = _Rank(reached, bool(by_scores), soft, weight, -many, pod, target)
+                found = reached, bool(by_scores), soft, weight, -many, pod, target
                 break
         lifted.back()
         return found

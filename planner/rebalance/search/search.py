@@ -34,7 +34,7 @@ from planner.rebalance.search.evaluation import ClusterSize, Evaluator, Found, F
 from planner.rebalance.search.exact import modelled
 from planner.rebalance.search.exhaustive import Exhaustive, Placements, tried_out
 from planner.rebalance.search.few_moves import repaired_by_few
-from planner.rebalance.search.regions import LowerBounds, relaxed
+from planner.rebalance.search.regions import counted, relaxed
 
 #: A way from the best moves so far to moves that may be better.  It may also learn what no moves can do
 #: better, and leaves the trial cluster as it likes.
@@ -62,7 +62,7 @@ def find_moves(evaluator: Evaluator) -> FoundMoves:
     """The best moves found; the trial cluster is left as it was."""
     it = evaluator
     best = it.of(())
-    it.learn(LowerBounds(it).counted())
+    it.learn(counted(it))
     for improved, sought, sizes in NEIGHBOURHOODS:
         if it.size not in sizes:
             continue

@@ -27,6 +27,7 @@ NO_BUDGETS = {
     "_MOST_PERCENT",
     "_NEVER",
     "_NOTHING",
+    "_SOFT_PER_HARD",
     "_NOW_AND_THEN",
     "_OF_SPREAD",
     "_PLENTY",

@@ -14,7 +14,10 @@ from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
+from planner.waves.wave_planner import OneMoveAWave
 from tests.builders import Object, cluster, node, pod, spread
+from tests.planner.rebalance.recorded_like import recorded_like
+from tests.planner.rebalance.test_exchanges import tight
 
 
 def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
@@ -70,6 +73,45 @@ def test_a_pin_is_wide_enough_for_the_domains_that_a_constraint_asks_for() -> No
 def test_without_pins_nothing_holds_it() -> None:
     """The emptier node has the higher score."""
     assert landing(*coupled(1), evict_only=True) is None
+
+
+@pytest.mark.parametrize(("others", "lands"), [((), "emptier"), (("emptier",), "")])
+def test_another_node_of_the_planned_zone_will_do(others: tuple[str, ...], lands: str) -> None:
+    """What went wrong: it was pinned to the planned node.
+
+    The scheduler prefers the emptier node of the same zone; it is left alone if another move is to go there.
+    """
+    problem = Problem(
+        cluster(
+            node("from", zone="a", cordoned=True),
+            *(node(name, zone="b") for name in ("there", "emptier")),
+            *(replica(name, "from", spread=[spread()]) for name in ("it", "other")),
+            pod("load", "there", cpu="2"),
+        )
+    )
+    index, pods = problem.nodes.index, problem.pod_index
+    moves = [Move(pods["default/it"], index["from"], index["there"])]
+    moves += [Move(pods["default/other"], index["from"], index[name]) for name in others]
+    landings = SingleLandings(EvictionTimeline.of(TrialCluster(problem), moves), NO_PINS)
+    first = OneMoveAWave(landings).next_wave(moves[:])
+    found = [problem.nodes.names[one.move.target] for one in first if one.move.pod == moves[0].pod]
+    assert found == [lands] * bool(lands)
+
+
+@pytest.mark.long
+def test_evictions_alone_repair_what_no_planned_node_does() -> None:
+    """What went wrong: three pods stayed too many; the scheduler prefers other nodes of their zones."""
+    plan = rebalance(recorded_like(303, "tight"), evict_only=True, explain=False)
+    assert (plan.before.hard_excess > 0, plan.after.hard_excess, plan.status) == (True, 0, "Optimal")
+
+
+@pytest.mark.long
+def test_large_clusters_lose_no_move_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: pods stayed too many which moves one by one repair, 23 on a cluster of 600 nodes."""
+    monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
+    monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
+    monkeypatch.setattr(effort, "ONE_MOVE_A_WAVE_MOST", 0)
+    assert rebalance(cluster(*tight(5))).after.hard_excess == 0
 
 
 def alone(**words: Any) -> list[Object]:

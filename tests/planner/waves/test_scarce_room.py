@@ -28,11 +28,6 @@ def every_cluster_is_large_and_full(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", seeds.at_first(1, ["tight", "mixed"]))
 def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
     """Fresh clusters: random replays of the plan all end as the document says."""
-    drawn_plan_holds(kind)
-
-
-def drawn_plan_holds(kind: str) -> None:
-    """The plan for a fresh cluster ends as the document says, in random replays."""
     for seed in seeds.seeds(1):
         given = drawn(seed, kind)
         plan = rebalance(given, time_limit=5)
