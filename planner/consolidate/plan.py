@@ -82,9 +82,9 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     if catalogue is not None:
         read = Catalogue.of(cluster, catalogue, price_label)
         question = replace(question, prices=read.prices if prices is None else prices)
-    asked = _Consolidation(question, read, time_limit, stop_event)
+    asked = _Consolidation(question, read, time_limit, stop_event, curve=curve)
     with old_left_alone():
-        return asked.plan(curve=curve)
+        return asked.plan()
 
 
 _WAVES = "waves that empty more nodes"
@@ -99,16 +99,22 @@ class _Consolidation:
         catalogue: Catalogue | None,
         seconds: float,
         stop_event: threading.Event | None,
+        *,
+        curve: bool,
     ) -> None:
         self._catalogue = catalogue
         self._question = question
         self._work = seconds * WORK_PER_SECOND
+        self._curve = curve
         clock = Clock(seconds * effort.CONSOLIDATION_SEARCH, stop_event)
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search; what it found is carried out then, once.
         self._waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
         self._wave_meter = Meter(math.inf, self._waves)
-        self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
+        share = effort.CONSOLIDATION_SHARE * (effort.CURVE_FIRST_SHARE if curve else 1.0)
+        self._meter = Meter(self._work * share, clock)
+        #: All that may be cut short: the search of each point of a curve has work of its own.
+        self._meters = [self._meter, self._wave_meter]
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
         self._losses: DomainLosses | None = None
@@ -134,12 +140,11 @@ class _Consolidation:
             self._claimed = found.claimed
         self._modelled = self._claimed and is_modelled(self._alone.trial, self._alone.movable)
 
-    def plan(self, *, curve: bool) -> ConsolidationPlan:
+    def plan(self) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
-        share = effort.CURVE_FIRST_SHARE if curve else 1.0
-        layout, best = self._best(self._question.max_moves, self._meter.part(self._meter.left() * share))
+        layout, best = self._best(self._question.max_moves, self._meter)
         frontier: list[FrontierPoint] = []
-        if curve:
+        if self._curve:
             plans = [*self._costlier(layout, best)]
             # With fewer moves allowed a search may come by a plan that the first one has missed.
             best = min(plans, key=lambda one: one.key)
@@ -158,7 +163,7 @@ class _Consolidation:
                 *self._about_draws(best, drawn),
                 *self._with_pins(layout, best),
             ),
-        ).cut_while(self._meter.cut or self._wave_meter.cut)
+        ).cut_while(next(filter(None, (meter.cut for meter in self._meters)), None))
 
     def _failing_draws(self, best: CarriedOut) -> Mapping[str, int] | None:
         """Of the loss of domains when nodes are gone; None where none go, or none were drawn."""
@@ -214,7 +219,7 @@ class _Consolidation:
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
         layout, best, is_lost = self._cheapest(self._carrying(), max_moves, share)
         for to_spare, shared in self._to_spare():
-            if not is_lost or best.cost <= self._least_cost(layout) or self._meter.cut_short():
+            if not is_lost or best.cost <= self._least_cost(layout) or meter.cut_short():
                 break
             share = meter.part(meter.left() / 2)
             carrying = self._carrying(to_spare=to_spare, shared=shared)
@@ -289,7 +294,8 @@ class _Consolidation:
         for most in sorted({moves * part // points for part in range(points)}):
             if self._wave_meter.cut_short():
                 return
-            yield self._best(most, Meter(self._work * effort.FRONTIER_SHARE, self._waves))[1]
+            self._meters.append(Meter(self._work * effort.FRONTIER_SHARE, self._waves))
+            yield self._best(most, self._meters[-1])[1]
         for removal in layout.removals:
             if removal.moves(self._setting.before) < moves and not self._wave_meter.cut_short():
                 found = self._carrying().of(self._setting, removal)
