@@ -82,9 +82,9 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     if catalogue is not None:
         read = Catalogue.of(cluster, catalogue, price_label)
         question = replace(question, prices=read.prices if prices is None else prices)
-    asked = _Consolidation(question, read, time_limit, stop_event, curve=curve)
+    asked = _Consolidation(question, read, time_limit, stop_event)
     with old_left_alone():
-        return asked.plan()
+        return asked.plan(curve=curve)
 
 
 _WAVES = "waves that empty more nodes"
@@ -99,22 +99,17 @@ class _Consolidation:
         catalogue: Catalogue | None,
         seconds: float,
         stop_event: threading.Event | None,
-        *,
-        curve: bool,
     ) -> None:
         self._catalogue = catalogue
         self._question = question
         self._work = seconds * WORK_PER_SECOND
-        self._curve = curve
         clock = Clock(seconds * effort.CONSOLIDATION_SEARCH, stop_event)
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search; what it found is carried out then, once.
         self._waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
         self._wave_meter = Meter(math.inf, self._waves)
-        share = effort.CONSOLIDATION_SHARE * (effort.CURVE_FIRST_SHARE if curve else 1.0)
-        self._meter = Meter(self._work * share, clock)
-        #: All that may be cut short: the search of each point of a curve has work of its own.
-        self._meters = [self._meter, self._wave_meter]
+        self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
+        self._meters = [self._meter, self._wave_meter]  # and those of the points of a curve
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
         self._losses: DomainLosses | None = None
@@ -140,11 +135,13 @@ class _Consolidation:
             self._claimed = found.claimed
         self._modelled = self._claimed and is_modelled(self._alone.trial, self._alone.movable)
 
-    def plan(self) -> ConsolidationPlan:
+    def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
+        if curve:
+            self._meter.spend(self._meter.left() * (1 - effort.CURVE_FIRST_SHARE))
         layout, best = self._best(self._question.max_moves, self._meter)
         frontier: list[FrontierPoint] = []
-        if self._curve:
+        if curve:
             plans = [*self._costlier(layout, best)]
             # With fewer moves allowed a search may come by a plan that the first one has missed.
             best = min(plans, key=lambda one: one.key)
@@ -267,13 +264,11 @@ class _Consolidation:
         best.emptied.check()
         return found, best, is_lost
 
-    def _stops(self) -> bool:
-        """Whether a request to stop ends the search here: what it found is carried out, and nothing else."""
-        return self._meter.stopped and self._meter.cut_short()
-
     def _is_late(self, best: CarriedOut) -> bool:
-        """Whether nothing else is carried out: there is a plan and the time is over, or a stop is asked."""
-        return self._stops() or (bool(best.emptied.removed.any()) and self._wave_meter.limit_is_over())
+        """Whether nothing else is tried: it is stopped, or late, and a plan is there or losses are slow."""
+        is_slow = self._losses is not None and not self._losses.is_quick(effort.LOSS_TRIED_LATE)
+        end = is_slow or bool(best.emptied.removed.any())
+        return (self._meter.stopped and self._meter.cut_short()) or (end and self._wave_meter.limit_is_over())
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
