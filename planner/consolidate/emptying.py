@@ -183,8 +183,7 @@ class Emptying:
     @property
     def _is_quick(self) -> bool:
         """Whether a trial of losses, if any is asked for, takes little time."""
-        losses = self.losses
-        return losses is None or losses.work(len(losses.of_domain)) <= effort.SURVIVAL_WORK
+        return self.losses is None or self.losses.is_quick(effort.SURVIVAL_WORK)
 
     def _idle(self, layout: Layout) -> Mask:
         """The nodes of a layout without a pod that would have to move."""

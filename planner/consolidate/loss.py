@@ -88,6 +88,10 @@ class DomainLosses:
     def work(self, domains: int) -> float:
         return PRICE_OF_LOSS * len(self.problem.pods) * domains
 
+    def is_quick(self, most: float) -> bool:
+        """Whether a trial of all domains is at most so much work."""
+        return self.work(len(self.of_domain)) <= most
+
     def why_worse(self, cluster: Cluster, is_over: Callable[[], bool] = never_over) -> str:
         """Why more pods than now may find no node when a domain is lost that this cluster has; or nothing.
 

@@ -109,6 +109,7 @@ class _Consolidation:
         self._waves = Clock(seconds * effort.CONSOLIDATION_WAVES, stop_event)
         self._wave_meter = Meter(math.inf, self._waves)
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
+        self._meters = [self._meter, self._wave_meter]  # and those of the points of a curve
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
         self._losses: DomainLosses | None = None
@@ -135,8 +136,9 @@ class _Consolidation:
 
     def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
-        share = effort.CURVE_FIRST_SHARE if curve else 1.0
-        layout, best = self._best(self._question.max_moves, self._meter.part(self._meter.left() * share))
+        if curve:
+            self._meter.spend(self._meter.left() * (1 - effort.CURVE_FIRST_SHARE))
+        layout, best = self._best(self._question.max_moves, self._meter)
         frontier: list[FrontierPoint] = []
         if curve:
             plans = [*self._costlier(layout, best)]
@@ -157,7 +159,7 @@ class _Consolidation:
                 *self._about_draws(best, drawn),
                 *self._with_pins(layout, best),
             ),
-        ).cut_while(self._meter.cut or self._wave_meter.cut)
+        ).cut_while(next(filter(None, (meter.cut for meter in self._meters)), None))
 
     def _failing_draws(self, best: CarriedOut) -> Mapping[str, int] | None:
         """Of the loss of domains when nodes are gone; None where none go, or none were drawn."""
@@ -213,7 +215,7 @@ class _Consolidation:
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
         layout, best, is_lost = self._cheapest(self._carrying(), max_moves, share)
         for to_spare, shared in self._to_spare():
-            if not is_lost or best.cost <= self._least_cost(layout) or self._meter.cut_short():
+            if not is_lost or best.cost <= self._least_cost(layout) or meter.cut_short():
                 break
             share = meter.part(meter.left() / 2)
             carrying = self._carrying(to_spare=to_spare, shared=shared)
@@ -261,13 +263,11 @@ class _Consolidation:
         best.emptied.check()
         return found, best, is_lost
 
-    def _stops(self) -> bool:
-        """Whether a request to stop ends the search here: what it found is carried out, and nothing else."""
-        return self._meter.stopped and self._meter.cut_short()
-
     def _is_late(self, best: CarriedOut) -> bool:
-        """Whether nothing else is carried out: there is a plan and the time is over, or a stop is asked."""
-        return self._stops() or (bool(best.emptied.removed.any()) and self._wave_meter.limit_is_over())
+        """Whether nothing else is tried: it is stopped, or late, and a plan is there or losses are slow."""
+        is_slow = self._losses is not None and not self._losses.is_quick(effort.LOSS_TRIED_LATE)
+        end = is_slow or bool(best.emptied.removed.any())
+        return (self._meter.stopped and self._meter.cut_short()) or (end and self._wave_meter.limit_is_over())
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
@@ -284,7 +284,8 @@ class _Consolidation:
         for most in sorted({moves * part // points for part in range(points)}):
             if self._wave_meter.cut_short():
                 return
-            yield self._best(most, Meter(self._work * effort.FRONTIER_SHARE, self._waves))[1]
+            self._meters.append(Meter(self._work * effort.FRONTIER_SHARE, self._waves))
+            yield self._best(most, self._meters[-1])[1]
         for removal in layout.removals:
             if removal.moves(self._setting.before) < moves and not self._wave_meter.cut_short():
                 found = self._carrying().of(self._setting, removal)

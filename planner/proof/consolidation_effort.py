@@ -94,6 +94,9 @@ SURVIVAL_SHARED = 8
 #: The least work for giving nodes of one layout back to losses, and that for one pod and domain of a trial.
 #: Without it, where half of the nodes were given back, 19 clusters of 12 to 60 nodes kept 365, and keep 332.
 SURVIVAL_WORK, PRICE_OF_LOSS = 5.0, 4e-5
+#: When the time is over only the first layout is tried if a trial of all domains is more work than this: on
+#: 2,000 nodes in 20 zones each takes five seconds, and there were up to six more of them.
+LOSS_TRIED_LATE = 0.5
 #: What room is given back for grows so with every trial, and at once where no further one is made: of 425 of
 #: 2,000 nodes that were to go 290 do, where 212 did.
 SURVIVAL_GROWTH = 4

@@ -67,10 +67,12 @@ class FewMoves:
             made = [*group[: chosen[left]], *made]
             left -= int(chosen[left])
         self.evaluator.set()
-        limits = self.evaluator.limits()
+        limits, trial = self.evaluator.limits(), self.evaluator.trial
         done = list[Move]()
         for move in made:
-            if limits.allow((move,)) and self.evaluator.trial.attempt(move):
+            # A pod that moves on from where it did not come to stays.
+            comes = trial.state.node_of[move.pod] == move.source
+            if comes and limits.allow((move,)) and trial.attempt(move):
                 limits.remember((move,))
                 done.append(move)
         found = self.evaluator.of(done)

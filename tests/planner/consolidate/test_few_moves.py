@@ -37,3 +37,18 @@ def test_a_curve_says_what_few_moves_achieve(running: Cluster) -> None:
     few = [point for point in plan.frontier if 0 < point.moves <= len(plan.steps) // 2]
     assert few
     assert min(point.cost for point in few) < (plan.cost.before + plan.cost.after) / 2
+
+
+def test_a_curve_says_that_its_searches_were_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: the first plan had a part of the work, at the end of which nothing was said.
+
+    On a clock that stands still only the work ends the search, long before the cost is the bound.
+    """
+    from consolidate import PRICES
+    from consolidation_large import objects
+
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    cluster = Cluster.from_objects([*objects(18, 60, 45, 2)])
+    plan = consolidate(cluster, prices=PRICES, curve=True, time_limit=1)
+    assert plan.cost.bound < plan.cost.after
+    assert plan.cut

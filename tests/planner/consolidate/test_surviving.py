@@ -1,6 +1,7 @@
 """Nodes of a layout that are given back, so that no more pods than now are left when a domain is lost."""
 
 import random
+import time
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from planner import consolidate
 from planner.consolidate.emptying import Emptying
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout
-from planner.consolidate.loss import UNSURVIVED, DomainLosses
+from planner.consolidate.loss import UNSURVIVED, DomainLosses, never_over
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.consolidate.surviving import SurvivedLoss, SurvivingNodes
+from planner.proof import consolidation_effort as effort
 from planner.proof.meter import Meter
 from tests import seeds
 from tests.builders import HOST, ZONE, cluster, node, pod
@@ -62,6 +64,29 @@ def test_a_plan_is_not_given_up_for_want_of_a_quick_trial() -> None:
     assert removal.take_away(3)
     emptied = Emptying(setting, Meter.of(0), pins=True, losses=losses).of(task.read(removal.removed))
     assert setting.problem.nodes.names_of(emptied.removed) == ("n3",)
+
+
+@pytest.mark.parametrize(("quick", "tried"), [(0.0, 1), (0.5, 6)])
+def test_after_the_limit_more_layouts_are_tried_only_if_that_is_quick(
+    quick: float, tried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: all were while none survived, each trial made to its end, whatever it took."""
+    from consolidation_large import objects
+
+    now, trials = [0.0], list[object]()
+
+    def worse(*asked: object) -> str:
+        """The time is over with the first trial that is made to its end."""
+        if asked[-1] is never_over:
+            now.append(1e9)
+            trials.append(asked)
+        return UNSURVIVED
+
+    monkeypatch.setattr(effort, "LOSS_TRIED_LATE", quick)
+    monkeypatch.setattr(DomainLosses, "why_worse", worse)
+    monkeypatch.setattr(time, "monotonic", lambda: now[-1])
+    assert not consolidate(cluster(*objects(30, 150, 25, 2)), survive=ZONE, time_limit=0.5).removed
+    assert len(trials) == tried
 
 
 def test_what_goes_of_a_random_layout_is_survived() -> None:

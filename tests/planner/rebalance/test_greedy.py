@@ -8,12 +8,13 @@ from planner.eviction.protections import HARD as HARD_KIND
 from planner.eviction.protections import SOFT as SOFT_KIND
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from planner.rebalance.plan import rebalance
 from planner.rebalance.search.evaluation import Evaluator
+from planner.rebalance.search.few_moves import FewMoves
 from planner.rebalance.search.greedy import repaired_one_by_one
 from planner.rebalance.search.search import find_moves
 from tests.builders import HARD, SOFT, Object, cluster, node, pod, spread
@@ -55,6 +56,19 @@ def test_few_moves_are_put_to_the_best_use_before_any_model_is_asked() -> None:
     it = Evaluator(TrialCluster(problem), movable, rules, Meter(0.0, Clock(60)), 2)
     found = find_moves(it)
     assert (found.values["moves"], found.values["hardExcess"]) == (2, 2)
+
+
+def test_a_pod_moves_on_only_from_where_it_came_to() -> None:
+    """What went wrong: its second move was made, and counted, where the first one had found no room."""
+    nodes = [node("a0", zone="a", cpu="4"), node("a1", zone="a", cpu="1"), node("b0", zone="b", cpu="4")]
+    words = {"app": "far", "owner": "ReplicaSet/far", "spread": [spread(app="far", when=HARD)]}
+    far = [pod(f"far-{number}", on="a0", cpu="1", **words) for number in range(3)]
+    snapshot = cluster(*nodes, *far, pod("full", on="a1", cpu="1", owner="ReplicaSet/full"))
+    problem = Problem(snapshot)
+    rules = protections_of(snapshot)
+    it = Evaluator(TrialCluster(problem), Movable(problem, rules, Budgets(problem)), rules, Meter.of(10))
+    moves, values = FewMoves.of(it, [Move(0, 0, 1), Move(0, 1, 2)]).at_most(2)
+    assert (*moves, values["hardExcess"]) == (2,)
 
 
 def test_a_curve_has_all_its_points_when_the_time_for_the_search_is_over() -> None:
