@@ -26,7 +26,7 @@ demo: $(READY)  ## What kube-scheduler does with the pending pods of a small clu
 test: $(READY)  ## All tests but the long ones, on all cores, two minutes; TESTS=path runs all of a file
 	$(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
-slow: $(READY)  ## The tests that `make test` leaves out because each takes long, on all cores, two minutes
+slow: $(READY)  ## The tests that `make test` leaves out because each takes long, on all cores, three minutes
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long
 
 long: $(READY)  ## All tests, the random ones with EFFORT=30 times as many draws; the better part of an hour
