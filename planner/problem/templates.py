@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
+from operator import is_, itemgetter
 
 from models import Cluster
 from models.objects.affinity import TopologySpreadConstraint
@@ -85,17 +85,18 @@ class Grouping:
         self._by_health = by_health
         rules = selected_keys, by_health
         alike = known if known is not None and (known._selected_keys, known._by_health) == rules else None
-        self.examples: list[tuple[Pod, Mapping[str, str]]] = []
-        self.template_of: list[int] = []
-        self._numbers: dict[Hashable, int] = {}
+        begun = alike if alike is not None and alike._begins(pods) else None
+        self.examples: list[tuple[Pod, Mapping[str, str]]] = [*begun.examples] if begun else []
+        self.template_of: list[int] = [*begun.template_of] if begun else []
+        self._numbers: dict[Hashable, int] = {**begun._numbers} if begun else {}
         self._by_place = not selected_keys.isdisjoint(PLACE_LABELS)
         self._spec_keys: dict[Hashable, str] = {}
-        seen = alike._seen if alike is not None else {}
+        seen = alike._seen if alike is not None and begun is None else {}
         keys = [*alike._numbers] if alike is not None else []
         # Pods that were read by a pattern share the very objects of which their key is made, labels first.
         numbers: dict[Hashable, int] = {}
         labels_before: set[int] = set()
-        for pod in pods:
+        for pod in pods[len(self.template_of) :]:
             before = seen.get(id(pod)) if seen else None
             labels = id(pod.metadata.labels)
             if before is None and labels not in labels_before:
@@ -109,6 +110,10 @@ class Grouping:
                 if before is not None or _says_all(pod):
                     numbers[parts] = number
             self.template_of.append(number)
+
+    def _begins(self, pods: Sequence[Pod]) -> bool:
+        """Whether the first of some pods are these very ones."""
+        return len(self._pods) <= len(pods) and all(map(is_, self._pods, pods))
 
     @cached_property
     def _seen(self) -> dict[int, int]:

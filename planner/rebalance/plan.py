@@ -51,7 +51,7 @@ from planner.rebalance.notes import (
     what_would_help,
 )
 from planner.rebalance.search.evaluation import stages_of
-from planner.rebalance.search.few_moves import FewMoves
+from planner.rebalance.search.greedy import FewMoves
 from planner.waves.candidates import WaveRules
 from planner.waves.replay import first_failure
 from planner.waves.wave_planner import WavePlan, WavePlanner

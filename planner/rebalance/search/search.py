@@ -33,7 +33,7 @@ from planner.rebalance.search.chains import repaired_by_ejection_chains
 from planner.rebalance.search.evaluation import ClusterSize, Evaluator, Found, FoundMoves, Values
 from planner.rebalance.search.exact import modelled
 from planner.rebalance.search.exhaustive import Exhaustive, Placements, tried_out
-from planner.rebalance.search.few_moves import repaired_by_few
+from planner.rebalance.search.greedy import repaired_by_few
 from planner.rebalance.search.regions import counted, relaxed
 
 #: A way from the best moves so far to moves that may be better.  It may also learn what no moves can do

@@ -14,8 +14,7 @@ from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from planner.rebalance.plan import rebalance
 from planner.rebalance.search.evaluation import Evaluator
-from planner.rebalance.search.few_moves import FewMoves
-from planner.rebalance.search.greedy import repaired_one_by_one
+from planner.rebalance.search.greedy import FewMoves, repaired_one_by_one
 from planner.rebalance.search.search import find_moves
 from tests.builders import HARD, SOFT, Object, cluster, node, pod, spread
 
