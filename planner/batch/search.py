@@ -118,7 +118,7 @@ class BatchSearch:
                 Coarse(self._pending, self._orderer, self._meter).run(self._best)
             if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
-            if self._is_packed and self._best.all_placed():
+            if self._is_packed:
                 use_fewer_nodes(self._pending, self._orderer, self._meter, self._best)
             near = self._look_nearby(self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):

@@ -91,6 +91,12 @@ def test_what_large_batches_are_told_is_true(path: str) -> None:
         assert not found.faults.keys() & CORRECT, f"seed {seed}: {found.findings}"
 
 
+def test_batches_that_no_plan_places_whole_are_not_packed_on_fewer_nodes() -> None:
+    """What went wrong: quotas of all six pods were asked for, where no plan places more than two: a crash."""
+    found = judge(replace(wide.draw(1260255, "solve"), effort=SOLVE_PATHS["cells"]))
+    assert not found.faults.keys() & CORRECT, found.findings
+
+
 def test_final_states_have_volumes_for_all_claims() -> None:
     """Claims that share volumes, and pods that share claims."""
     cases = (wide.draw(seed, "solve --final-state") for seed in seeds.seeds_for(0.25))

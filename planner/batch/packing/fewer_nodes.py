@@ -22,7 +22,9 @@ from planner.scheduler.order import Orderer
 
 
 def use_fewer_nodes(pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent) -> None:
-    """Offer plans on fewer nodes than the best one, which places all pods, needs."""
+    """Offer plans on fewer nodes than the best one needs, if that places all pods: quotas are of all."""
+    if len(best.steps or ()) < sum(pending.wanted.values()):
+        return
     nodes, used = pending.problem.nodes, occupied(pending.state)
     bound = NodesUsed(pending).bound_of_all() - int(used.sum())
     most = int((nodes.mask_of([node for _, node in best.steps or ()]) & ~used).sum())
