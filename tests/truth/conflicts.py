@@ -14,6 +14,7 @@ from tests.truth.tiny_cluster import TinyCluster
 
 _MOST_STATES = 10_000
 _REQUESTS = "spec.containers[].resources.requests.cpu"
+_HOST_PORT = "spec.containers[].ports[].hostPort"
 
 
 class TooManyStates(Exception):
@@ -77,7 +78,14 @@ def _fields(pod: Object) -> Iterator[tuple[str, str]]:
         words = (f"app={t['labelSelector']['matchLabels']['app']} per {t['topologyKey']}" for t in terms)
         if terms:
             yield f"spec.affinity.{kind}", "; ".join(words)
+    for container in spec["containers"]:
+        for port in container.get("ports", ()):
+            yield _HOST_PORT, _port(port)
     yield _REQUESTS, ""
+
+
+def _port(port: Object) -> str:
+    return f"{port.get('protocol', 'TCP')} {port['hostPort']}"
 
 
 def without(pod: Object, field: ConflictField) -> Object:
@@ -92,8 +100,11 @@ def without(pod: Object, field: ConflictField) -> Object:
     elif field.field == _REQUESTS:
         for container in spec["containers"]:
             container["resources"]["requests"].pop("cpu", None)
+    elif field.field == _HOST_PORT:
+        for container in spec["containers"]:
+            container["ports"] = [p for p in container.get("ports", ()) if _port(p) != field.value]
     else:
-        spec["affinity"].pop(name)
+        spec.get("affinity", {}).pop(name, None)
     return found
 
 
