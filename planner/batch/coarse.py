@@ -22,7 +22,7 @@ from planner.batch.packing.level_quotas import LevelQuotas
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Ints, Mask
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
 
@@ -33,8 +33,19 @@ _Made = tuple[Counter[Step], Placement]
 class Coarse:
     """Models over cells, and plans made from what they find."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter, nodes: Mask | None = None) -> None:
-        """Pods come to some nodes alone, if these are given: nothing is proved of others then."""
+    def __init__(
+        self,
+        pending: Pending,
+        orderer: Orderer,
+        meter: Meter,
+        *,
+        nodes: Mask | None = None,
+        free: Ints | None = None,
+    ) -> None:
+        """Pods come to some nodes alone, and take no more than is free, if these are given.
+
+        Nothing is proved of other plans then.
+        """
         self._pending = pending
         self._orderer = orderer
         self._meter = meter
@@ -43,6 +54,7 @@ class Coarse:
             traits = chain([nodes], traits)
         chosen = None if nodes is None else np.flatnonzero(nodes)
         self._room = pending.room(wanted) if chosen is None else pending.room_on(chosen, wanted)
+        self._free = free
         self._effort = meter.effort.cells
         self._more = self._effort.work_per_pod * sum(pending.wanted.values())
         most = self._effort.pairs // max(1, len(pending.pods))
@@ -57,10 +69,10 @@ class Coarse:
 
     def level(self, best: Incumbent) -> Sequence[Step]:
         """A plan of all pods if one is found without a model, or of a part of them."""
-        level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._effort)
+        level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._free)
         quotas = level.quotas(self._meter)
         if quotas is not None and best.promises(quotas):
-            placement = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+            placement = self._distributed(quotas)
             if best.promises(placement):
                 return self._orderer.follow([placement], self._pending.pods)
         return ()
@@ -108,9 +120,13 @@ class Coarse:
 
     def _assigned(self, quotas: Placement) -> Counter[Step]:
         """As many pods of the quotas as are found a node."""
-        distributed = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+        distributed = self._distributed(quotas)
         work = self._meter.step(self._effort.repair_work + self._more)
         return PackingRepair(self._pending, self._cells, self._room, work).improve(distributed, quotas)
+
+    def _distributed(self, quotas: Placement) -> Counter[Step]:
+        assignment = Assignment(self._pending, self._cells, self._room, self._free)
+        return assignment.distribute(quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""

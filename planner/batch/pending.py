@@ -197,6 +197,11 @@ class Pending(ProfiledState):
         # There is one for every template: half the size is a gigabyte less for 2,000 of 100,000 nodes.
         return np.minimum(room, wanted[number]).astype(np.int32)
 
+    def free_room(self) -> Ints:
+        """What is free on every node of each resource."""
+        free: Ints = np.maximum(self.problem.allocatable - self.state.used, 0)
+        return free
+
     def is_capped(self, number: int) -> bool:
         """Whether a rule allows fewer pods of a template on some node than it has room for."""
         plan = self.plan(number)

@@ -138,8 +138,9 @@ class NeighbourhoodEffort:
     tries: int = 40
     #: What a pod without a place costs, in pods too many, one price after the other.
     prices: tuple[int, ...] = (1, 8, 64, 512)
-    #: All tries together.
+    #: All tries together, and for a plan that is to stay near kube-scheduler's, in batches of any size.
     work: float = 4.0
+    stable_work: float = 12.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,13 @@ def left_over(placement: Quotas, quotas: Quotas, cells: NodeGroups) -> dict[int,
 class Assignment:
     """Distributes quotas over the free room of a state, of which it keeps an account of its own."""
 
-    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints]) -> None:
+    def __init__(
+        self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], free: Ints | None = None
+    ) -> None:
+        """`free` is what nodes may take of each resource, if that is less than what is free there."""
         self._problem = pending.problem
         self._room = room
-        state = pending.state
-        self._free = np.maximum(self._problem.allocatable - state.used, 0)
+        self._free = pending.free_room() if free is None else free.copy()
         largest = self._problem.allocatable.max(axis=1, initial=0)
         self._scale = 1.0 / np.maximum(largest, 1)
         self._members = cells.members()
