@@ -156,8 +156,8 @@ class Pending(ProfiledState):
         )
 
     def evictions_only_help(self) -> bool:
-        """Whether a bind that is accepted beside some pods is accepted without them, too."""
-        plans = [self.plan(number) for number in self.pods]
+        """Whether a bind accepted beside pods that may be evicted, if any, is accepted without them, too."""
+        plans = [self.plan(number) for number in self.pods if self.running]
         return not any(plugin.wants_pods(plan.template) for plan in plans for plugin in plan.changing)
 
     def room(self, wanted: Mapping[int, int], *, final_state: bool = False) -> dict[int, Ints]:
