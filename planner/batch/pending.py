@@ -197,19 +197,6 @@ class Pending(ProfiledState):
         # There is one for every template: half the size is a gigabyte less for 2,000 of 100,000 nodes.
         return np.minimum(room, wanted[number]).astype(np.int32)
 
-    def is_capped(self, number: int) -> bool:
-        """Whether a rule allows fewer pods of a template on some node than it has room for."""
-        plan = self.plan(number)
-        fits = np.full(self.problem.nodes.size, self.wanted[number])
-        limit = np.full(self.problem.nodes.size, PLENTY)
-        for plugin in plan.changing:
-            most = plugin.most(plan.template, self.wanted)
-            if most is not None and plugin.wants(plan.template) is not None:
-                fits = np.minimum(fits, most)
-            elif most is not None:
-                limit = np.minimum(limit, most)
-        return bool((plan.static & (limit > 0) & (limit < fits)).any())
-
     def traits(self) -> Iterator[NDArray[Any]]:
         """What tells nodes apart: what rules look at first, then which pods fit, then what they offer."""
         for filters, templates in self.profiles():

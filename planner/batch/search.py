@@ -130,8 +130,8 @@ class BatchSearch:
     def _look_nearby(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Change some steps a few nodes at a time, and offer what is better; what they end as."""
         effort = self._meter.effort.neighbourhoods
-        pairs = len(self._pending.pods) * self._pending.problem.nodes.size
-        if pairs > effort.pairs or self._best.is_even():
+        is_large = len(self._pending.pods) * self._pending.problem.nodes.size > effort.pairs
+        if self._best.is_even() or (is_large and self._best.all_placed()):
             return steps
         search = NeighbourhoodSearch(self._pending, self._orderer, self._meter.step(effort.work))
         return search.improve(steps, self._best)
