@@ -132,13 +132,13 @@ class BatchSearch:
     def _look_nearby(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Change some steps a few nodes at a time, and offer what is better; what they end as."""
         effort = self._meter.effort.neighbourhoods
-        pairs = len(self._pending.pods) * self._pending.problem.nodes.size
         if self.usual:
             work, shape = self._meter.step(effort.stable_work), self._soft_goals[-1]
             is_enough = self._best.perfect()
         else:
             work, shape = self._meter.step(effort.work), None
-            is_enough = pairs > effort.pairs or self._best.is_even()
+            is_large = len(self._pending.pods) * self._pending.problem.nodes.size > effort.pairs
+            is_enough = self._best.is_even() or (is_large and self._best.all_placed())
         if is_enough:
             return steps
         search = NeighbourhoodSearch(self._pending, self._orderer, work, shape)
