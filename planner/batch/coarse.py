@@ -3,8 +3,8 @@
 Where there is room to spare no model is needed: quotas that keep domains level and cells equally full place
 all pods.  Else a model finds them.  At full room it is a relaxation: what it places no plan exceeds.  Tightly
 packed cells do not work out node by node, so less full ones are tried until all that the bound promises has a
-node; for what is left over pods change places, and a few nodes are packed anew.  ScheduleAnyway constraints
-are first taken for hard ones: when all is placed all the same, nothing could be better.
+node; what is left over is left to `neighbourhood_search.py`.  ScheduleAnyway constraints are first taken for
+hard ones: when all is placed all the same, nothing could be better.
 """
 
 from __future__ import annotations
@@ -17,24 +17,32 @@ import numpy as np
 
 from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
-from planner.batch.packing.assignment import Assignment, PackingRepair, Repack
+from planner.batch.packing.assignment import Assignment
 from planner.batch.packing.level_quotas import LevelQuotas
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Ints, Mask
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
-
-#: Pods by node, and the quotas by cell that they fill.
-_Made = tuple[Counter[Step], Placement]
 
 
 class Coarse:
     """Models over cells, and plans made from what they find."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter, nodes: Mask | None = None) -> None:
-        """Pods come to some nodes alone, if these are given: nothing is proved of others then."""
+    def __init__(
+        self,
+        pending: Pending,
+        orderer: Orderer,
+        meter: Meter,
+        *,
+        nodes: Mask | None = None,
+        free: Ints | None = None,
+    ) -> None:
+        """Pods come to some nodes alone, and take no more than is free, if these are given.
+
+        Nothing is proved of other plans then.
+        """
         self._pending = pending
         self._orderer = orderer
         self._meter = meter
@@ -43,8 +51,8 @@ class Coarse:
             traits = chain([nodes], traits)
         chosen = None if nodes is None else np.flatnonzero(nodes)
         self._room = pending.room(wanted) if chosen is None else pending.room_on(chosen, wanted)
+        self._free = free
         self._effort = meter.effort.cells
-        self._more = self._effort.work_per_pod * sum(pending.wanted.values())
         most = self._effort.pairs // max(1, len(pending.pods))
         self._cells = NodeGroups.alike(pending.problem.nodes.size, traits, most, self._effort.least_alike)
         self._soft = SpreadExcess(pending).rules
@@ -57,33 +65,28 @@ class Coarse:
 
     def level(self, best: Incumbent) -> Sequence[Step]:
         """A plan of all pods if one is found without a model, or of a part of them."""
-        level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._effort)
+        level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._free)
         quotas = level.quotas(self._meter)
         if quotas is not None and best.promises(quotas):
-            placement = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+            placement = Assignment(self._pending, self._cells, self._room, self._free).distribute(quotas)
             if best.promises(placement):
                 return self._orderer.follow([placement], self._pending.pods)
         return ()
 
     def _offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""
-        made = self._make(best, even=True) if self._soft else None
-        made = made or self._make(best, even=False)
-        if made is None:
-            return
-        placement, quotas = made
-        if not best.promises(placement):
-            work = self._meter.step(self._effort.repack_work + self._more)
-            placement = Repack(self._pending, self._cells, self._room, work).improve(placement, quotas)
-        steps = self._orderer.follow([placement], self._pending.pods)
-        best.offer(self._orderer.extend(steps, self._pending.pods))
+        placement = self._make(best, even=True) if self._soft else None
+        placement = placement or self._make(best, even=False)
+        if placement is not None:
+            steps = self._orderer.follow([placement], self._pending.pods)
+            best.offer(self._orderer.extend(steps, self._pending.pods))
 
-    def _make(self, best: Incumbent, *, even: bool) -> _Made | None:
+    def _make(self, best: Incumbent, *, even: bool) -> Counter[Step] | None:
         """The pods by node, as many as were found a node; None when nothing promises much.
 
         With soft constraints taken for hard ones only quotas of all that could be placed are any good.
         """
-        made: _Made | None = None
+        made: Counter[Step] | None = None
         too_empty = 0.0
         for fullness in self._effort.fullness:
             if fullness <= too_empty or (made is not None and self._meter.over()):
@@ -98,19 +101,11 @@ class Coarse:
             elif not promising:
                 too_empty = fullness
                 continue
-            made = max(
-                filter(None, (made, (self._assigned(quotas), quotas))),
-                key=lambda made: self._pending.placed(made[0]),
-            )
-            if best.promises(made[0]):
+            found = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+            made = found if made is None else max(made, found, key=self._pending.placed)
+            if best.promises(made):
                 return made
         return made
-
-    def _assigned(self, quotas: Placement) -> Counter[Step]:
-        """As many pods of the quotas as are found a node."""
-        distributed = Assignment(self._pending, self._cells, self._room).distribute(quotas)
-        work = self._meter.step(self._effort.repair_work + self._more)
-        return PackingRepair(self._pending, self._cells, self._room, work).improve(distributed, quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""

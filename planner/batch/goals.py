@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
 
+_PERCENT = range(100)
 #: How full a node is at most, as far as that is counted.
 _MOST_PERCENT = 10**12
 #: So many bits the sums of one constraint may have, well below what the solver takes.
@@ -71,6 +73,12 @@ class SoftGoal(ABC):
 
     def _templates(self) -> Iterator[Template]:
         return (self._pending.template(number) for number in self._pending.pods)
+
+    def _all_ask_for_room(self) -> bool:
+        """Whether every pod is refused where what it requests is not free."""
+        return all(
+            any(isinstance(one, NodeResourcesFit) for one in asked) for asked, _ in self._pending.profiles()
+        )
 
 
 class _SoftSpread(SoftGoal):
@@ -213,6 +221,26 @@ class FullestNode(SoftGoal):
     def bound(self) -> int | None:
         return self._bound
 
+    def bound_of_all(self) -> int:
+        """With all nodes as full as that there is room in sum for what comes."""
+        if not self._all_ask_for_room() or self._bound not in _PERCENT:
+            return self._bound
+        pending = self._pending
+        needs = sum(pending.template(t).requests[self._rows] * pods for t, pods in pending.wanted.items())
+        return bisect_left(
+            _PERCENT,
+            True,
+            lo=self._bound,
+            key=lambda percent: bool((self.free(percent)[self._rows].sum(axis=1) >= needs).all()),
+        )
+
+    def free(self, percent: int) -> Ints:
+        """What every node can take of each resource so that it is no fuller than that."""
+        room = self._pending.problem.allocatable.copy()
+        room[self._rows] = room[self._rows] * percent // 100
+        free: Ints = np.maximum(room - self._pending.state.used, 0)
+        return free
+
 
 class NodesUsed(SoftGoal):
     """Nodes that hold any pod but those that every node has."""
@@ -238,10 +266,7 @@ class NodesUsed(SoftGoal):
         """With as many of the other nodes, the largest, as have room in sum for what comes."""
         used, (free, needs) = self._used(), self.room()
         least = int(np.count_nonzero(used))
-        asks = (
-            any(isinstance(one, NodeResourcesFit) for one in asked) for asked, _ in self._pending.profiles()
-        )
-        if not all(asks):
+        if not self._all_ask_for_room():
             return least
         lacking = needs - free[:, used].sum(axis=1)
         reach = np.sort(free[:, ~used], axis=1)[:, ::-1].cumsum(axis=1)
@@ -270,6 +295,13 @@ class MovedFromScheduler(SoftGoal):
 
     def value(self, placement: Placement) -> int:
         return sum((Counter(placement) - self._reference).values())
+
+    def bound_of_all(self) -> int:
+        """As many as kube-scheduler leaves without a node."""
+        placed = Counter[int]()
+        for (number, _), pods in self._reference.items():
+            placed[number] += pods
+        return sum((Counter(self._pending.wanted) - placed).values())
 
     def express(self, x: Counts) -> Any:
         away: list[Any] = []

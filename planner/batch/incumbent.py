@@ -84,6 +84,11 @@ class Incumbent:
             self._soft = self._measure(self.steps or ())
         return self._soft
 
+    def soft_value(self, name: str) -> int:
+        """What a stage after those of the pods is in the best plan."""
+        names = [goal.name for goal in self._soft_goals]
+        return self._soft_values()[names.index(name)]
+
     def _measure(self, steps: Sequence[Step]) -> list[int]:
         """The values of the soft goals in the state that a plan leads to."""
         if not self._soft_goals:

@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from planner.batch.goals import SpreadExcess, SpreadSkew
+from planner.batch.goals import SoftGoal, SpreadExcess, SpreadSkew
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import Rule, excess, skew
@@ -32,8 +32,12 @@ _Cost = tuple[int, int]
 class NeighbourhoodSearch:
     """Looks for more pods and a better spread, beginning with a plan that is known."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter) -> None:
+    def __init__(
+        self, pending: Pending, orderer: Orderer, meter: Meter, shape: SoftGoal | None = None
+    ) -> None:
+        """What a few nodes are arranged for last of all is `shape`, if that is given."""
         self._pending = pending
+        self._shape = shape
         self._orderer = orderer
         self._meter = meter
         self._effort = meter.effort.neighbourhoods
@@ -209,5 +213,7 @@ class NeighbourhoodSearch:
         goals = [Goal(SpreadExcess.name, cost, False, work, open=True)]
         if not left:
             goals.append(Goal(SpreadSkew.name, skew(model.counts, touched), False, work, open=True))
+        if self._shape is not None:
+            goals.append(Goal(self._shape.name, self._shape.express(model.counts), False, work, open=True))
         found = model.solve(goals, inside if left else None, self._meter)
         return None if found is None else found.phases[0]

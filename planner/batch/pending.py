@@ -156,8 +156,8 @@ class Pending(ProfiledState):
         )
 
     def evictions_only_help(self) -> bool:
-        """Whether a bind that is accepted beside some pods is accepted without them, too."""
-        plans = [self.plan(number) for number in self.pods]
+        """Whether a bind accepted beside pods that may be evicted, if any, is accepted without them, too."""
+        plans = [self.plan(number) for number in self.pods if self.running]
         return not any(plugin.wants_pods(plan.template) for plan in plans for plugin in plan.changing)
 
     def room(self, wanted: Mapping[int, int], *, final_state: bool = False) -> dict[int, Ints]:
@@ -197,18 +197,10 @@ class Pending(ProfiledState):
         # There is one for every template: half the size is a gigabyte less for 2,000 of 100,000 nodes.
         return np.minimum(room, wanted[number]).astype(np.int32)
 
-    def is_capped(self, number: int) -> bool:
-        """Whether a rule allows fewer pods of a template on some node than it has room for."""
-        plan = self.plan(number)
-        fits = np.full(self.problem.nodes.size, self.wanted[number])
-        limit = np.full(self.problem.nodes.size, PLENTY)
-        for plugin in plan.changing:
-            most = plugin.most(plan.template, self.wanted)
-            if most is not None and plugin.wants(plan.template) is not None:
-                fits = np.minimum(fits, most)
-            elif most is not None:
-                limit = np.minimum(limit, most)
-        return bool((plan.static & (limit > 0) & (limit < fits)).any())
+    def free_room(self) -> Ints:
+        """What is free on every node of each resource."""
+        free: Ints = np.maximum(self.problem.allocatable - self.state.used, 0)
+        return free
 
     def traits(self) -> Iterator[NDArray[Any]]:
         """What tells nodes apart: what rules look at first, then which pods fit, then what they offer."""

@@ -19,13 +19,15 @@ from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.neighbourhood_search import NeighbourhoodSearch
-from planner.batch.packing.fewer_nodes import use_fewer_nodes
+from planner.batch.packing.shaping import fill_nodes_less, use_fewer_nodes
 from planner.batch.pending import Pending
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 
 #: After how many binds of the reference scheduler progress is reported.
 _NOW_AND_THEN = 64
+#: What brings a plan of all pods nearer to a shape.
+_SHAPING = {PlanShape.PACK: use_fewer_nodes, PlanShape.SPREAD: fill_nodes_less}
 #: What a search of a batch looks for, in the words of the note that tells where it was ended.
 MOST_PODS = "the most pods"
 
@@ -64,7 +66,7 @@ class BatchSearch:
         self._watch = watch
         self._orderer = Orderer(pending)
         self._chosen: dict[int, int] = {}
-        is_stable, self._is_packed = shape == PlanShape.STABLE, shape == PlanShape.PACK
+        self._shape, is_stable = shape, shape == PlanShape.STABLE
         self._soft_goals = soft_goals(pending, shape, Counter(self._greedy if is_stable else ()))
         #: The nodes that the reference scheduler chooses for pods, where the plan is to stay near them.
         self.usual: Mapping[int, int] = self._chosen if is_stable else {}
@@ -118,9 +120,9 @@ class BatchSearch:
                 Coarse(self._pending, self._orderer, self._meter).run(self._best)
             if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
-            if self._is_packed:
-                use_fewer_nodes(self._pending, self._orderer, self._meter, self._best)
-            near = self._look_nearby(self._best.steps or ())
+            if len(self._best.steps or ()) == sum(self._pending.wanted.values()) and self._shape in _SHAPING:
+                _SHAPING[self._shape](self._pending, self._orderer, self._meter, self._best)
+            near = self._look_nearby(self._greedy if self.usual else self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
             final_pods = exact.run(self._best, self._greedy)
         if self._best.steps is not near:
@@ -130,10 +132,16 @@ class BatchSearch:
     def _look_nearby(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Change some steps a few nodes at a time, and offer what is better; what they end as."""
         effort = self._meter.effort.neighbourhoods
-        pairs = len(self._pending.pods) * self._pending.problem.nodes.size
-        if pairs > effort.pairs or self._best.is_even():
+        if self.usual:
+            work, shape = self._meter.step(effort.stable_work), self._soft_goals[-1]
+            is_enough = self._best.perfect()
+        else:
+            work, shape = self._meter.step(effort.work), None
+            is_large = len(self._pending.pods) * self._pending.problem.nodes.size > effort.pairs
+            is_enough = self._best.is_even() or (is_large and self._best.all_placed())
+        if is_enough:
             return steps
-        search = NeighbourhoodSearch(self._pending, self._orderer, self._meter.step(effort.work))
+        search = NeighbourhoodSearch(self._pending, self._orderer, work, shape)
         return search.improve(steps, self._best)
 
     def final_state(self) -> Result:

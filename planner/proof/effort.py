@@ -100,29 +100,14 @@ class CellEffort:
     #: From so many templates on quotas are found by mixed-integer programming first.  Of fewer, those that
     #: CP-SAT finds work out node by node a little better: 3 pods of 4,000 at 99 % of the room.
     linear_templates: int = 300
-    #: Pods change places among so many nodes: among more, an iteration takes too long.
-    repair_nodes: int = 48
-    #: So many iterations for each pod left over: beyond that, what is found no longer pays.
-    repair_iterations: int = 80
-    #: All repairs of one try together: something, and more for every pod.
-    repair_work: float = 1.0
-    #: All packing anew: something, and more for every pod.
-    repack_work: float = 1.0
-    #: The more for every pod.
-    work_per_pod: float = 2e-4
-    #: So many nodes are packed anew at once.
-    repack_nodes: int = 12
-    #: A cell is packed anew so often.
-    repack_tries: int = 12
-    #: Each time with so much work.
-    repack_once_work: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class NeighbourhoodEffort:
     """Large neighbourhood search of a batch."""
 
-    #: Up to so many pairs of a template and a node: on more, so few nodes at a time change next to nothing.
+    #: A better spread is looked for up to so many pairs of a template and a node: on more, so few nodes at a
+    #: time change next to nothing.
     pairs: int = 40_000
     #: So many nodes are arranged anew at once, one or the other number: of more a model takes too long.
     nodes: tuple[int, ...] = (3, 4, 6)
@@ -138,8 +123,9 @@ class NeighbourhoodEffort:
     tries: int = 40
     #: What a pod without a place costs, in pods too many, one price after the other.
     prices: tuple[int, ...] = (1, 8, 64, 512)
-    #: All tries together.
+    #: All tries together, and for a plan that is to stay near kube-scheduler's, in batches of any size.
     work: float = 4.0
+    stable_work: float = 12.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,6 +317,13 @@ def test_a_proof_that_leaves_plans_out_is_called_conditional() -> None:
     assert plan.status == "ConditionallyOptimal"
 
 
+def test_where_nothing_can_be_evicted_no_order_of_evictions_is_presumed() -> None:
+    """What went wrong: of pending pods that need each other the proof was called conditional."""
+    pair = [pod(f"web-{number}", app="web", cpu="3", near=[term(HOST, "web")]) for number in range(2)]
+    plan = solve(cluster(node("n1", cpu="4"), *pair), allow_moves=True)
+    assert (plan.objective[0].value, plan.objective[0].assumes, plan.status) == (1, (), "Optimal")
+
+
 def test_pods_that_ask_for_nothing_are_no_packing() -> None:
     """What went wrong: nodes were filled with pods that take no room, which ended with an IndexError."""
     plan = solve(Cluster.load(FOUND / "nothing-asked-for.json"), allow_moves=True)

@@ -58,11 +58,11 @@ def compare(
 ) -> Iterator[Finding]:
     """Each stage's claim; `values` is what the plan has, counted here, and `truth` the best there is.
 
-    Only differences count, so it does not matter from where a stage counts.
+    Only differences count, so it does not matter from where a stage counts; the line counts as the document.
     """
     goals = [stage.goal for stage in stages]
     line = ", ".join(
-        f"{s.name}={v} (said {s.value}, bound {s.bound}{', proved' if s.proved else ''}) truth {t}"
+        f"{s.name}={s.value} (bound {s.bound}{', proved' if s.proved else ''}) truth {s.value + t - v}"
         for s, v, t in zip(stages, values, truth, strict=True)
     )
     if _better(values, truth, goals):

@@ -26,10 +26,6 @@ Where requests have no common unit, covers do not decide and the exact model is 
 alone in its place was no better: 42 packings of 16 to 32 pods in odd bytes have 1,066 pods with either, 40
 proved with the exact model and 39 with the other.
 
-On large batches, with 4 units of work, on 100 nodes with 1,000 pods (`benchmarks/solve.py`): without `Repack`
-one of 10 batches has 142 pods too many for its ScheduleAnyway constraints, with it none; without `Repair`
-one of 10 has a pod left over, with it none.
-
 Column generation was tried for all of it: patterns priced by a knapsack, a linear program for the prices,
 and a model over the columns. In 6 to 13 seconds it placed 61 of 64 pods where all fit
 (16x4-p1-u0.95), and 115 of 128 where 127 are found here (32x4-p1-u1.0).

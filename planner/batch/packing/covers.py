@@ -8,7 +8,7 @@ kinds of pods still to be looked at can use up; then only those ways are gone.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -157,21 +157,22 @@ class Covers:
     def __init__(self, pending: Pending) -> None:
         from planner.cpsat.cover import PackingKind
 
+        self._pending = pending
         self._numbers = list(pending.pods)
-        self._running = pending.running_counts()
+        running = pending.running_counts()
         room = pending.room(pending.wanted)
         none_running = np.zeros(pending.problem.nodes.size, np.int64)
         load = np.zeros_like(pending.state.used)
         wants = pending.room_needed[self._numbers]
         for number, wanted in zip(self._numbers, wants, strict=True):
-            load += wanted[:, np.newaxis] * self._running.get(number, none_running)
+            load += wanted[:, np.newaxis] * running.get(number, none_running)
         free = np.maximum(pending.problem.allocatable - pending.state.used, load)
         kinds = []
         for number, own in zip(self._numbers, wants, strict=True):
             fits = np.full_like(none_running, pending.wanted[number])
             for row in np.flatnonzero(own).tolist():
                 fits = np.minimum(fits, free[row] // int(own[row]))
-            most = np.minimum(fits, room[number] + self._running.get(number, none_running))
+            most = np.minimum(fits, room[number] + running.get(number, none_running))
             kinds.append(PackingKind(pending.wanted[number], pending.priority(number), own, most))
         self._kinds, self._free = kinds, free
 
@@ -192,8 +193,11 @@ class Covers:
             if found is None:
                 return None
             groups.append(Alike(tuple(nodes), free, found))
-        work = meter.effort.patterns.cover_work
-        return self._arranged(CoverModel(groups, self._kinds, least).solve(meter, work))
+        answer = CoverModel(groups, self._kinds, least).solve(meter, meter.effort.patterns.cover_work)
+        if not isinstance(answer, dict):
+            return answer
+        there = Counter({(self._numbers[kind], node): pods for (kind, node), pods in answer.items()})
+        return Arrangement.of(there, self._pending.running)
 
     def _waste(self, least: Mapping[int, int]) -> tuple[int, ...]:
         """Of every resource, how much may stay free at most when so many pods have a place."""
@@ -211,17 +215,3 @@ class Covers:
         for node in range(self._free.shape[1]):
             groups[self._free[:, node].tobytes() + rooms[:, node].tobytes()].append(node)
         return groups.values()
-
-    def _arranged(self, answer: dict[tuple[int, int], int] | bool | None) -> Arrangement | bool | None:
-        """As many stay as run where their template goes on."""
-        if not isinstance(answer, dict):
-            return answer
-        coming, staying = {}, {}
-        for (position, node), pods in answer.items():
-            number = self._numbers[position]
-            stay = min(pods, int(self._running[number][node])) if number in self._running else 0
-            if stay:
-                staying[number, node] = stay
-            if pods > stay:
-                coming[number, node] = pods - stay
-        return Arrangement(coming, staying)

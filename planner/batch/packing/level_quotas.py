@@ -38,23 +38,22 @@ class LevelQuotas:
         cells: NodeGroups,
         room: Mapping[int, Ints],
         soft: Collection[Rule],
-        effort: CellEffort,
+        free: Ints | None = None,
     ) -> None:
+        """`free` is what nodes may take of each resource, if that is less than what is free there."""
         self._pending = pending
         self._cells = cells
         self._soft = {rule.identity: rule for rule in soft}
-        self._effort = effort
         self._templates = [pending.template(number) for number in pending.wanted]
         self._room = np.array([cells.sums(room[number]) for number in pending.wanted], np.int64)
         #: In which domain, of those of all templates, the pods of a template are in a cell; -1 where in none.
         self._domain: Codes = np.full(self._room.shape, -1, np.intp)
-        self._pods = self._spread()
-        problem = pending.problem
         requests = np.array([template.requests for template in self._templates])
         asked = requests.any(axis=0)
         self._requests: Ints = requests[:, asked]
-        free = np.maximum(problem.allocatable - pending.state.used, 0)[asked]
-        self._free: Ints = np.array([cells.sums(amounts) for amounts in free])
+        free = pending.free_room() if free is None else free
+        self._free: Ints = np.array([cells.sums(amounts) for amounts in free[asked]])
+        self._pods = self._spread()
         self._open: Mask = self._room > 0
         taken = self._requests[:, :, np.newaxis] / np.maximum(self._free, 1)
         #: Template x resource x cell: the part that a pod takes of all that is free, where it may come.
@@ -63,7 +62,7 @@ class LevelQuotas:
     def quotas(self, meter: Meter) -> Placement | None:
         """Pods by template and cell; None where no way was found to share out all of them."""
         shares = self._shares(meter)
-        found = None if shares is None else self._whole(shares)
+        found = None if shares is None else self._whole(shares, meter.effort.cells)
         if found is None or not self._is_even(found):
             return None
         numbers = [template.index for template in self._templates]
@@ -77,18 +76,25 @@ class LevelQuotas:
     def _spread(self) -> Ints:
         """How many pods of a template come to each of its domains, one template after the other."""
         pods: list[Ints] = []
-        total = 0
+        total, left = 0, self._free.astype(np.float64)
         for row, template in enumerate(self._templates):
             rule, room = self._rule(row), self._room[row]
             wanted = self._pending.wanted[template.index]
+            of = np.zeros(len(room), np.intp) if rule is None else rule.column.codes[self._cells.first]
+            codes = np.where(room > 0, of, -1)
+            number = 1 if rule is None else len(rule.column.values)
+            free = np.maximum(_by_domain(self._free, codes, number), 1)
             if rule is None:
-                codes, coming = np.zeros(len(room), np.intp), np.array([wanted])
+                coming = np.array([wanted])
             else:
-                codes, there = rule.column.codes[self._cells.first], rule.counts.sums()
-                in_domain = np.bincount(codes[codes >= 0], weights=room[codes >= 0], minlength=len(there))
-                counted = np.where(rule.counts.domains, in_domain, 0).astype(np.int64)
-                coming = _level(there, counted, wanted)
-            self._domain[row] = np.where((room > 0) & (codes >= 0), codes + total, -1)
+                in_domain = _by_domain(room[np.newaxis], codes, number)[0].astype(np.int64)
+                counted = np.where(rule.counts.domains, in_domain, 0)
+                emptiness = (_by_domain(left, codes, number) / free).min(axis=0, initial=1.0)
+                coming = _level(rule.counts.sums(), counted, wanted, emptiness)
+            taken = self._requests[row][:, np.newaxis] * coming / free
+            inside = codes >= 0
+            left[:, inside] -= self._free[:, inside] * taken[:, codes[inside]]
+            self._domain[row] = np.where(inside, codes + total, -1)
             pods.append(coming)
             total += len(coming)
         return np.concatenate(pods)
@@ -109,14 +115,15 @@ class LevelQuotas:
 
     def _shares(self, meter: Meter) -> _Floats | None:
         """Pods by template and cell that need not be whole; None where prices do not make them fit."""
-        aim, enough = self._effort.level_fullness
+        effort = meter.effort.cells
+        aim, enough = effort.level_fullness
         coming = np.where(self._open.any(axis=1), [*self._pending.wanted.values()], 0)
         if (coming @ self._requests > self._free.sum(axis=1) * enough).any():
             return None
         size = self._taken.sum(axis=(1, 2)) / np.maximum(self._open.sum(axis=1), 1)
         relative = self._taken / np.maximum(size, _TINY)[:, np.newaxis, np.newaxis]
         prices = np.zeros(self._free.shape)
-        for _ in range(self._effort.level_rounds):
+        for _ in range(effort.level_rounds):
             meter.spend(PRICE_OF_TURN + PRICE_OF_NUMBER * self._taken.size)
             costs = np.einsum("trc,rc->tc", relative, prices)
             least = np.where(self._open, costs, np.inf).min(axis=1, keepdims=True)
@@ -124,7 +131,7 @@ class LevelQuotas:
             load = np.einsum("trc,tc->rc", self._taken, shares)
             if (load <= enough).all():
                 return shares
-            prices = np.maximum(prices + self._effort.level_step * (load / aim - 1.0), 0.0)
+            prices = np.maximum(prices + effort.level_step * (load / aim - 1.0), 0.0)
         return None
 
     def _in_proportion(self, weights: _Floats) -> _Floats:
@@ -135,7 +142,7 @@ class LevelQuotas:
         shares: _Floats = weights * np.append(per_weight, 0.0)[self._domain]
         return shares
 
-    def _whole(self, shares: _Floats) -> Ints | None:
+    def _whole(self, shares: _Floats, effort: CellEffort) -> Ints | None:
         """Whole numbers of pods: each part of a template's pods goes where most is still due to its kind."""
         found = np.zeros_like(self._room)
         due = np.zeros(self._free.shape)
@@ -145,7 +152,7 @@ class LevelQuotas:
                 cells = np.flatnonzero(self._domain[row] == domain)
                 here, left = taken[:, cells], int(self._pods[domain])
                 while left:
-                    pods = min(left, 1 + int(self._effort.level_part / max(here.max(), _TINY)))
+                    pods = min(left, 1 + int(effort.level_part / max(here.max(), _TINY)))
                     open_to = self._room[row, cells] - found[row, cells] >= pods
                     if not open_to.any():
                         return None
@@ -179,8 +186,17 @@ def _is_even(rule: Rule, coming: Ints, cells: NodeGroups) -> bool:
     return int(pods.max()) - least <= rule.constraint.max_skew
 
 
-def _level(there: Ints, room: Ints, pods: int) -> Ints:
-    """How many of some pods come to each domain, so that the emptiest are filled up first."""
+def _by_domain(amounts: Ints | _Floats, codes: Codes, number: int) -> _Floats:
+    """Amounts by kind and cell added up over the cells of each domain; those with the code -1 are in none."""
+    sums = [np.bincount(codes + 1, weights=cells, minlength=number + 1)[1:] for cells in amounts]
+    return np.reshape(sums, (len(amounts), number))
+
+
+def _level(there: Ints, room: Ints, pods: int, emptiness: _Floats) -> Ints:
+    """How many of some pods come to each domain, so that those with the fewest are filled up first.
+
+    What does not go into all of them alike comes to those with the most free room.
+    """
     low, high = int(there.min(initial=0)), int(there.max(initial=0)) + pods
     while low < high:
         level = (low + high + 1) // 2
@@ -190,5 +206,5 @@ def _level(there: Ints, room: Ints, pods: int) -> Ints:
             high = level - 1
     found: Ints = np.clip(low - there, 0, room)
     more = np.flatnonzero((there + found <= low) & (found < room))
-    found[more[np.argsort(found[more] - room[more], kind="stable")][: pods - int(found.sum())]] += 1
+    found[more[np.argsort(-emptiness[more], kind="stable")][: pods - int(found.sum())]] += 1
     return found

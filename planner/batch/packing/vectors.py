@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from planner.batch.pending import Pending
 from planner.problem.nodes import Codes, Ints, Mask
+from planner.scheduler.order import Step
 
 Floats = NDArray[np.float64]
 
@@ -19,8 +20,14 @@ Floats = NDArray[np.float64]
 class Arrangement:
     """How many pods of each template come to each node, and how many of those running there stay."""
 
-    coming: Mapping[tuple[int, int], int]
-    staying: Mapping[tuple[int, int], int]
+    coming: Mapping[Step, int]
+    staying: Mapping[Step, int]
+
+    @staticmethod
+    def of(there: Counter[Step], running: Mapping[Step, Collection[int]]) -> Arrangement:
+        """So many pods on every node; as many stay as run where their template goes on."""
+        staying = Counter({step: min(there[step], len(pods)) for step, pods in running.items()})
+        return Arrangement(there - staying, +staying)
 
 
 class Units:
@@ -99,18 +106,12 @@ class Vectors(Units):
         return may_come & ~self.closed
 
     def arrangement(self, at: Codes) -> Arrangement:
-        """The pods by template and node; as many stay as run where their template goes on."""
-        coming: Counter[tuple[int, int]] = Counter()
-        staying: Counter[tuple[int, int]] = Counter()
-        for position, node in zip(self.of.tolist(), at.tolist(), strict=True):
-            if node < self.nodes:
-                coming[self._templates[position], node] += 1
-        for step, pods in self._pending.running.items():
-            is_closed = self.closed[step[1]]
-            staying[step] = len(pods) if is_closed else min(coming[step], len(pods))
-            if not is_closed:
-                coming[step] -= staying[step]
-        return Arrangement(+coming, +staying)
+        """The pods by template and node; those that run on closed nodes stay."""
+        pods = zip(self.of.tolist(), at.tolist(), strict=True)
+        there = Counter((self._templates[position], node) for position, node in pods if node < self.nodes)
+        for step, running in self._pending.running.items():
+            there[step] += len(running) if self.closed[step[1]] else 0
+        return Arrangement.of(there, self._pending.running)
 
     def places(self, arrangement: Arrangement) -> Codes:
         """The node of each pod in an arrangement, `nodes` for none; pods that stay are where they run."""

@@ -1,20 +1,22 @@
-"""From quotas of cells to pods on nodes: distributed, repaired, and the plan that comes of it."""
+"""From quotas of cells to pods on nodes: distributed, and the plan that comes of it."""
 
 from collections import Counter
 
 import numpy as np
 
 from models import Cluster
+from planner import solve
 from planner.batch.coarse import Coarse
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent
-from planner.batch.packing.assignment import Assignment, PackingRepair
+from planner.batch.packing.assignment import Assignment
 from planner.batch.pending import Pending
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term
+from tests.truth.large_paths import SOLVE_PATHS
 
 
 def _pending(*objects: Object) -> Pending:
@@ -33,11 +35,6 @@ def _quotas(pending: Pending) -> Counter[Step]:
 def _distributed(pending: Pending) -> Counter[Step]:
     room = pending.room(pending.wanted)
     return Assignment(pending, _one_cell(pending), room).distribute(_quotas(pending))
-
-
-def _repaired(pending: Pending, seconds: float = 30.0) -> Counter[Step]:
-    repair = PackingRepair(pending, _one_cell(pending), pending.room(pending.wanted), Meter.of(seconds))
-    return repair.improve(_distributed(pending), _quotas(pending))
 
 
 def _overloaded(pending: Pending, placement: Counter[Step]) -> list[str]:
@@ -77,7 +74,7 @@ def test_no_node_is_distributed_more_than_a_rule_allows() -> None:
     """Pods that keep apart on hosts get one a node, and the third has none."""
     apart: Object = {"app": "web", "apart": [term(HOST, "web")]}
     pending = _pending(node("n1"), node("n2"), *(pod(f"p{number}", **apart) for number in range(3)))
-    assert sorted(_repaired(pending).values()) == [1, 1]
+    assert sorted(_distributed(pending).values()) == [1, 1]
 
 
 #: 5 + 5 fill a node and 4 + 3 + 3 the other; distributed largest first, 5 + 4 and 5 + 3 leave a 3 over.
@@ -88,25 +85,17 @@ _TIGHT = [
 ]
 
 
+def test_what_does_not_fit_is_left_over() -> None:
+    """No node is overloaded for it."""
+    pending = _pending(*_TIGHT)
+    found = _distributed(pending)
+    assert (sum(found.values()), _overloaded(pending, found)) == (4, [])
+
+
 def test_pods_change_places_until_one_more_fits() -> None:
-    """What was distributed first may change: pods move and swap within their cell, no node is overloaded."""
-    pending = _pending(*_TIGHT)
-    found, repaired = _distributed(pending), _repaired(pending)
-    assert (sum(found.values()), sum(repaired.values())) == (4, 5)
-    assert _overloaded(pending, repaired) == []
-
-
-def test_without_time_what_was_distributed_stays() -> None:
-    """A repair whose time is up changes nothing."""
-    pending = _pending(*_TIGHT)
-    assert _repaired(pending, seconds=0.0) == _distributed(pending)
-
-
-def test_what_cannot_fit_is_left_over() -> None:
-    """A repair that finds no place for a pod gives back places in which all others fit."""
-    pending = _pending(*_TIGHT, pod("more", cpu="1"))
-    repaired = _repaired(pending)
-    assert (sum(repaired.values()), _overloaded(pending, repaired)) == (5, [])
+    """Quotas, nodes, and then a few nodes at a time: pods that one at a time do not fit are all placed."""
+    plan = solve(cluster(*_TIGHT), effort=SOLVE_PATHS["cells"])
+    assert (plan.objective[0].value, plan.objective[0].bound, plan.status) == (5, 5, "Optimal")
 
 
 def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
@@ -119,11 +108,6 @@ def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
         for stage in best.stages()
         if stage.bound is not None
     ]
-
-
-def test_cells_lead_to_a_plan_that_holds_everybody() -> None:
-    """Quotas, nodes and an order: the pods that one at a time do not fit are all placed."""
-    assert _coarse(cluster(*_TIGHT))[0] == ("podsPlaced/0", 5, 5, True)
 
 
 def test_the_cells_bound_is_proved_by_a_plan_that_reaches_it() -> None:

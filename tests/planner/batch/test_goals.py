@@ -233,3 +233,23 @@ def test_larger_batches_are_packed_on_few_nodes() -> None:
     (used,) = [stage for stage in plan.objective if stage.name == "nodesUsed"]
     assert used.bound == 9
     assert used.value <= 16
+
+
+def test_larger_batches_leave_the_fullest_node_less_full() -> None:
+    """What went wrong: it was taken as the first quotas of all left it, and the bound was none."""
+    plan = solve(_larger_batch(), prefer="spread")
+    assert len(plan.steps) == 180
+    (fullest,) = [stage for stage in plan.objective if stage.name == "fullestNodePercent"]
+    assert fullest.bound == 18
+    assert fullest.value <= 20
+
+
+def test_stable_plans_of_larger_batches_change_little_where_the_scheduler_leaves_pods() -> None:
+    """What went wrong: it left 6 without a node, and 168 of 180 came elsewhere in the plan of all."""
+    room = [4050 + n % 3 * 1000 - (n * 7 % 5 - 2) * 40 - 1000 for n in range(60)]
+    running = [pod(f"r{n}", on=f"n{n:02}", cpu=f"{milli}m") for n, milli in enumerate(room)]
+    plan = _stays_as_often_as_it_says(_larger_batch(*running))
+    assert len(plan.steps) == 180
+    (elsewhere,) = [stage for stage in plan.objective if stage.name == "podsElsewhere"]
+    assert elsewhere.bound == 6
+    assert elsewhere.value <= 25

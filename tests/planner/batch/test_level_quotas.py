@@ -13,7 +13,6 @@ from planner.batch.packing.level_quotas import LevelQuotas
 from planner.batch.pending import Pending
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
-from planner.proof.effort import STANDARD
 from planner.proof.meter import Meter
 from planner.scheduler.order import Placement
 from tests import seeds
@@ -29,7 +28,7 @@ SHAPES = ((4, 32), (8, 16), (16, 64))
 def _quotas(pending: Pending) -> tuple[NodeGroups, Placement | None]:
     cells = NodeGroups.alike(pending.problem.nodes.size, pending.traits(), 1_000)
     room = pending.room(pending.wanted)
-    level = LevelQuotas(pending, cells, room, SpreadExcess(pending).rules, STANDARD.cells)
+    level = LevelQuotas(pending, cells, room, SpreadExcess(pending).rules)
     return cells, level.quotas(Meter.of(30.0))
 
 
@@ -156,6 +155,14 @@ def test_where_no_pod_fits_anywhere_there_are_no_quotas() -> None:
     pods = [pod("large", cpu="2"), pod("larger", cpu="3")]
     _, quotas = _quotas(Pending(Problem(cluster(node("n1", cpu="1"), node("n2", cpu="1"), *pods))))
     assert not quotas
+
+
+def test_a_key_that_no_node_has_leaves_pods_without_domains() -> None:
+    """They are no part of the quotas, and the others are."""
+    pods = [pod("elsewhere", spread=[spread("rack")]), pod("here")]
+    _, quotas = _quotas(Pending(Problem(cluster(node("n1"), node("n2"), *pods))))
+    assert quotas is not None
+    assert sum(quotas.values()) == 1
 
 
 @pytest.mark.long
