@@ -84,9 +84,6 @@ class SchedulingQueue:
             _, _, order, pod = heapq.heappop(self._due)
             if self._is_current(pod, order):
                 return pod
-        return self._pop_backing_off()
-
-    def _pop_backing_off(self) -> int | None:
         while self._backing_off:
             _, _, order, pod = heapq.heappop(self._backing_off)
             if self._is_current(pod, order):
