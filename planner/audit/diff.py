@@ -341,18 +341,12 @@ def _taints(node: Node) -> Mapping[str, str]:
     return {f"{one.key}{one.value and f'={one.value}'}:{one.effect}": "" for one in taints}
 
 
-def _labels(node: Node) -> Mapping[str, str]:
-    return {key: f"={value}" for key, value in node.metadata.labels.items()}
-
-
-def _allocatable(node: Node) -> Mapping[str, str]:
-    return {name: f" {format_quantity(amount)}" for name, amount in node.status.allocatable.items()}
-
-
 _READ: Mapping[Literal["taints", "labels", "allocatable"], Callable[[Node], Mapping[str, str]]] = {
     "taints": _taints,
-    "labels": _labels,
-    "allocatable": _allocatable,
+    "labels": lambda node: {key: f"={value}" for key, value in node.metadata.labels.items()},
+    "allocatable": lambda node: {
+        name: f" {format_quantity(amount)}" for name, amount in node.status.allocatable.items()
+    },
 }
 
 

@@ -23,6 +23,7 @@ from planner.documents.explanation import Conflict, ConflictField
 from planner.explain.change import SpecEdit
 from planner.explain.node_rules import without_keys
 from planner.explain.smaller_requests import without_request
+from planner.explain.trials import counts
 from planner.proof.meter import Meter
 
 
@@ -62,7 +63,7 @@ def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict |
         return None
     for pod in list(batch):
         fewer = [other for other in batch if other != pod]
-        if any(_counts(known[other], known[pod]) for other in fewer):
+        if any(_may_need(known[other], known[pod]) for other in fewer):
             question.proved = False
         elif fewer and question.fails(_only(cluster, fewer)):
             batch = fewer
@@ -97,16 +98,10 @@ def _needed(question: _Question, cluster: Cluster, fields: list[_Field]) -> list
         fields = kept
 
 
-def _counts(other: Pod, pod: Pod) -> bool:
-    """Whether required podAffinity or hard spread of another pod, not just like it, may count a pod."""
-    if (other.metadata.labels, other.spec) == (pod.metadata.labels, pod.spec):
-        return False
-    spread = other.spec.topology_spread_constraints
-    selectors = [item.label_selector for item in spread if item.when_unsatisfiable == HARD]
-    affinity = other.spec.affinity
-    if affinity is not None and affinity.pod_affinity is not None:
-        selectors += [term.label_selector for term in affinity.pod_affinity.required]
-    return any(found is not None and found.matches(pod.metadata.labels) for found in selectors)
+def _may_need(pod: Pod, other: Pod) -> bool:
+    """Whether a pod counts another one that is not just like it."""
+    alike = (pod.metadata.labels, pod.spec) == (other.metadata.labels, other.spec)
+    return not alike and counts(pod, other)
 
 
 def _only(cluster: Cluster, pending: list[str]) -> Cluster:

@@ -33,7 +33,7 @@ class _NodeNeed:
     """What a node to order has that its model has not."""
 
     taints: tuple[Taint, ...]
-    labels: dict[str, str | None]
+    labels: dict[str, str]
     room: dict[str, int]
 
     @property

@@ -142,41 +142,34 @@ def _label(case: PendingCase, position: int, node: Node) -> Iterator[ClusterChan
         yield label(node.name, position, wanted)
 
 
-def label(name: str, position: int, wanted: dict[str, str | None], *, more: int = 0) -> ClusterChange:
-    """Label a node; None takes a label away."""
-    words = [f"{key}-" if value is None else f"{key}={value}" for key, value in wanted.items()]
-    overwrite = " --overwrite" if any(value is not None for value in wanted.values()) else ""
+def label(name: str, position: int, wanted: dict[str, str], *, more: int = 0) -> ClusterChange:
+    """Label a node."""
+    words = [f"{key}={value}" for key, value in wanted.items()]
     return ClusterChange(
         "LabelNode",
         Cost.LABEL + len(wanted) - 1 + more,
         f"label node {name} {' '.join(words)}",
-        f"kubectl label node {name} {shlex.join(words)}{overwrite}",
+        f"kubectl label node {name} {shlex.join(words)} --overwrite",
         node=position,
         node_edit=lambda found: labelled(found, wanted),
-        node_fragment={"metadata": {"labels": dict(wanted)}},
+        node_fragment={"metadata": {"labels": wanted}},
         risk="a label says what a node is: other pods and tools rely on it",
     )
 
 
-def labelled(node: Node, wanted: dict[str, str | None]) -> Node:
-    """A node with these labels; None takes one away."""
-    labels = {**node.metadata.labels, **wanted}
-    kept = {key: value for key, value in labels.items() if value is not None}
-    return node.changed("metadata", labels=kept)
+def labelled(node: Node, wanted: dict[str, str]) -> Node:
+    """A node with these labels."""
+    return node.changed("metadata", labels={**node.metadata.labels, **wanted})
 
 
-def missing_labels(case: PendingCase, node: Node) -> dict[str, str | None]:
+def missing_labels(case: PendingCase, node: Node) -> dict[str, str]:
     """What a node's labels would have to be; empty when labels cannot do it."""
-    own = node.metadata.labels
-    wanted: dict[str, str | None] = {
-        key: value for key, value in case.template.pod.spec.node_selector.items() if own.get(key) != value
-    }
+    own, asked = node.metadata.labels, case.template.pod.spec.node_selector
+    wanted = {key: value for key, value in asked.items() if own.get(key) != value}
     for selector in _required(case):
-        if selector.matches({**own, **{k: v for k, v in wanted.items() if v is not None}}, node.name):
+        if selector.matches({**own, **wanted}, node.name):
             continue
-        offers: list[dict[str, str | None]] = [
-            found for term in selector.node_selector_terms if (found := labels_for(term, node))
-        ]
+        offers = [found for term in selector.node_selector_terms if (found := labels_for(term, node))]
         if not offers:
             return {}
         shortest = min(offers, key=len)
@@ -194,17 +187,17 @@ def _required(case: PendingCase) -> Iterator[NodeSelector]:
             yield plugin.added.required
 
 
-def labels_for(term: NodeSelectorTerm, node: Node) -> dict[str, str | None]:
+def labels_for(term: NodeSelectorTerm, node: Node) -> dict[str, str]:
     """The labels with which a node meets a term; empty when it cannot."""
     if term.empty or not all(item.matches({"metadata.name": node.name}) for item in term.match_fields):
         return {}
-    wanted: dict[str, str | None] = {}
-    for item in term.match_expressions:
-        if not item.matches(node.metadata.labels):
-            wanted[item.key] = _value_for(item)
-    labels = {k: v for k, v in {**node.metadata.labels, **wanted}.items() if v is not None}
-    # A label is added or changed, never taken away: other users of the label may rely on it.
-    return wanted if None not in wanted.values() and term.matches(labels, node.name) else {}
+    own, wanted = node.metadata.labels, dict[str, str]()
+    for item in (item for item in term.match_expressions if not item.matches(own)):
+        # A label is added or changed, never taken away: other users of the label may rely on it.
+        if (value := _value_for(item)) is None:
+            return {}
+        wanted[item.key] = value
+    return wanted if term.matches({**own, **wanted}, node.name) else {}
 
 
 def _value_for(item: NodeSelectorRequirement) -> str | None:

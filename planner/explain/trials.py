@@ -12,6 +12,7 @@ from models.admission.limits import defaulted
 from models.objects.node import Node
 from models.objects.pod import Pod, PodSpec
 from models.objects.policy import LimitRangeItem
+from planner.constraints.pod_topology_spread import HARD
 from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, SpecEdit, edited
 from planner.explain.trial_states import TrialState, TrialStates
@@ -248,16 +249,16 @@ def _count_placed(
         else:
             placed += pod in variant_of
             for other in (other for other in waiting if (other, kind) not in counted):
-                counted[other, kind] = _counts(waiting[other], pods[variant])
+                counted[other, kind] = counts(waiting[other], pods[variant])
             waiting = {other: one for other, one in waiting.items() if not counted[other, kind]}
     return placed
 
 
-def _counts(pod: Pod, other: Pod) -> bool:
-    """Whether another pod on a node may open one to it: by a constraint's minimum, or as it is to be near."""
-    affinity = pod.spec.affinity
+def counts(pod: Pod, other: Pod) -> bool:
+    """Whether another pod counts for one: by its hard spread constraints, or as one that it is to be near."""
+    spread, affinity = pod.spec.topology_spread_constraints, pod.spec.affinity
+    selectors = [one.label_selector for one in spread if one.when_unsatisfiable == HARD]
     near = affinity.pod_affinity if affinity is not None else None
-    selectors = [one.label_selector for one in pod.spec.topology_spread_constraints]
     selectors += [one.label_selector for one in near.required] if near is not None else []
     return any(one is not None and one.matches(other.metadata.labels) for one in selectors)
 

@@ -23,17 +23,17 @@ def volume_places(case: PendingCase) -> Iterator[VolumePlace]:
             yield VolumePlace(claim=name, volume=volume.name, where=where, nodes=int(reached.sum()))
 
 
-def labels_to_reach(case: PendingCase, node: Node) -> dict[str, str | None]:
+def labels_to_reach(case: PendingCase, node: Node) -> dict[str, str]:
     """The labels with which a node like this one would reach the volumes that no node reaches.
 
     Only labels for a zone or region: no new node has the disk of another one.
     """
-    wanted: dict[str, str | None] = {}
+    wanted: dict[str, str] = {}
     for _, volume in _bound(case):
         if not case.state.claims.reachable(volume).any():
             places = filter(_is_of_place, _terms(volume))
             offers = [labels for term in places if (labels := labels_for(term, node))]
-            shortest: dict[str, str | None] = min(offers, key=len, default={})
+            shortest: dict[str, str] = min(offers, key=len, default={})
             wanted |= shortest
     own = node.metadata.labels
     # A driver's label for the zone has the value of the zone itself: the node moves there with both.

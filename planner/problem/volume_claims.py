@@ -57,12 +57,7 @@ def volume_keys(pod: Pod) -> Iterator[Hashable]:
     """What of a pod's volumes decides on its place: claims, and disks named in the pod itself."""
     yield from claims_of(pod)
     for volume in pod.spec.volumes:
-        disks = (
-            volume.gce_persistent_disk,
-            volume.aws_elastic_block_store,
-            volume.rbd,
-            volume.iscsi,
-        )
+        disks = (volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.rbd, volume.iscsi)
         yield from (disk for disk in disks if disk is not None)
         if volume.csi is not None:
             yield volume.csi.driver
@@ -95,7 +90,6 @@ class Claims:
         self._selected: dict[str, int] = {}
         self._journal: list[VolumeChoice] = []
         self._reachable: dict[str, Mask] = {}
-        self.version = 0
 
     @property
     def bindings(self) -> tuple[VolumeChoice, ...]:
@@ -303,7 +297,6 @@ class Claims:
             else:
                 self._selected[choice.claim] = choice.node
         self._journal.extend(choices)
-        self.version += bool(choices)
 
     def forget(self, number: int) -> None:
         """Undo the last bindings."""
@@ -314,7 +307,6 @@ class Claims:
                 del self._given[choice.claim]
             else:
                 del self._selected[choice.claim]
-            self.version += 1
 
 
 def _is_served_at_once(claim: PersistentVolumeClaim, found: StorageClass) -> bool:

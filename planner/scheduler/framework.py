@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,14 +51,11 @@ class Plan:
         return room
 
 
-class Rejection:
+class Rejection(NamedTuple):
     """Which plugin refused a node first, and why; `plugin` is empty when the node was not even looked at."""
 
-    __slots__ = ("plugin", "verdict")
-
-    def __init__(self, plugin: str, verdict: Verdict) -> None:
-        self.plugin = plugin
-        self.verdict = verdict
+    plugin: str
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,19 +33,12 @@ class JournalEntry(NamedTuple):
 
 
 class JournalOfMany(NamedTuple):
-    """One journal entry: pods of one template, without claims, came to nodes, each to the next."""
+    """One journal entry: pods of one template, without claims, came to nodes or left them, each the next."""
 
     pods: list[int]
     nodes: Codes
-    versions: list[int]
-
-
-class JournalOfManyThatLeft(NamedTuple):
-    """One journal entry: pods of one template left their places on nodes, each the next."""
-
-    pods: list[int]
-    nodes: Codes
-    places: list[int]
+    places: list[int] | None
+    """The places that pods left there; None where they came."""
     versions: list[int]
 
 
@@ -74,7 +67,7 @@ class State:
         self._key_of = (-1, -1)
         self._key: LoadKey = (b"", b"", b"")
         self._log_limit = max(256, problem.nodes.size)
-        self._journal: list[JournalEntry | JournalOfMany | JournalOfManyThatLeft] = []
+        self._journal: list[JournalEntry | JournalOfMany] = []
         self._tallies: dict[Hashable, PodCounts] = {}
         self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
         self._counted: ArrayCache[CountedNodes] = ArrayCache(problem.nodes.size)
@@ -200,7 +193,7 @@ class State:
         for pod, node in zip(pods, nodes.tolist(), strict=True):
             self.pods_on[node].append(pod)
         self._count_all(pods[0], nodes, 1)
-        self._journal.append(JournalOfMany(pods, nodes, versions))
+        self._journal.append(JournalOfMany(pods, nodes, None, versions))
 
     def unbind(self, pod: int) -> None:
         """Take a pod off its node; what its claims are bound to stays bound, as in a cluster."""
@@ -218,7 +211,7 @@ class State:
             del on[places[-1]]
         self.node_of[pods] = -1
         self._count_all(pods[0], nodes, -1)
-        self._journal.append(JournalOfManyThatLeft(pods, nodes, places, versions))
+        self._journal.append(JournalOfMany(pods, nodes, places, versions))
 
     def load(self, template: int, pods: Ints) -> None:
         """Count so many pods more of a template on every node, or fewer, without saying which pods they are.
@@ -242,10 +235,7 @@ class State:
         for step in self._journal[mark:]:
             if isinstance(step, JournalOfMany):
                 for pod, node in zip(step.pods, step.nodes.tolist(), strict=True):
-                    yield pod, node, True
-            elif isinstance(step, JournalOfManyThatLeft):
-                for pod, node in zip(step.pods, step.nodes.tolist(), strict=True):
-                    yield pod, node, False
+                    yield pod, node, step.places is None
             else:
                 yield step.pod, step.node, step.came
 
@@ -262,9 +252,7 @@ class State:
         while len(self._journal) > mark:
             step = self._journal.pop()
             if isinstance(step, JournalOfMany):
-                self._leave_all(step.pods, step.nodes)
-            elif isinstance(step, JournalOfManyThatLeft):
-                self._come_again(step)
+                self._undo_all(step)
             elif step.came:
                 self._leave(step.pod, step.node)
                 self.claims.forget(step.detail)
@@ -275,7 +263,7 @@ class State:
     def _versions_before(self, pod: int) -> list[int]:
         return [self.version, *(tally.version for tally in self._counted_by[self._template_of[pod]])]
 
-    def _restore_versions(self, step: JournalEntry | JournalOfMany | JournalOfManyThatLeft) -> None:
+    def _restore_versions(self, step: JournalEntry | JournalOfMany) -> None:
         """Give back the versions from before a step; tallies that were made after it keep theirs."""
         pod = step.pod if isinstance(step, JournalEntry) else step.pods[0]
         self.version, *versions = step.versions
@@ -298,20 +286,18 @@ class State:
         self._count(pod, node, -1)
         return place
 
-    def _come_again(self, step: JournalOfManyThatLeft) -> None:
-        """Put pods back to the places that they left, the last one first."""
-        self.node_of[step.pods] = step.nodes
-        left = zip(step.pods, step.nodes.tolist(), step.places, strict=True)
-        for pod, node, place in reversed([*left]):
-            self.pods_on[node].insert(place, pod)
-        self._count_all(step.pods[0], step.nodes, 1)
-
-    def _leave_all(self, pods: list[int], nodes: Codes) -> None:
-        """Take off the last pods that came."""
-        self.node_of[pods] = -1
-        for node in nodes.tolist():
-            self.pods_on[node].pop()
-        self._count_all(pods[0], nodes, -1)
+    def _undo_all(self, step: JournalOfMany) -> None:
+        """Take off the last pods that came, or put back to their places those that left, the last first."""
+        pods, nodes = step.pods, step.nodes.tolist()
+        if step.places is None:
+            self.node_of[pods] = -1
+            for node in nodes:
+                self.pods_on[node].pop()
+        else:
+            self.node_of[pods] = step.nodes
+            for pod, node, place in reversed([*zip(pods, nodes, step.places, strict=True)]):
+                self.pods_on[node].insert(place, pod)
+        self._count_all(pods[0], step.nodes, -1 if step.places is None else 1)
 
     def _count_all(self, pod: int, nodes: Codes, amount: int) -> None:
         """Count pods like this one on nodes, one on each."""

@@ -51,16 +51,10 @@ def _scaled(cluster: Cluster) -> Iterator[tuple[HorizontalPodAutoscaler, Scaled,
 
 def overruled(cluster: Cluster, workload: Workload, replicas: int) -> Iterator[str]:
     """A note about every autoscaler of a workload that would not leave it at so many replicas."""
-    for scaler in cluster.horizontal_pod_autoscalers:
-        target = scaler.spec.scale_target_ref
-        if (scaler.namespace, target.kind, target.name) != (
-            workload.namespace,
-            workload.kind,
-            workload.name,
-        ):
-            continue
+    what = f"{workload.kind} {workload.key}"
+    scalers = [scaler for scaler, found, _ in _scaled(cluster) if f"{found.kind} {found.key}" == what]
+    for scaler in scalers:
         name = f"HorizontalPodAutoscaler {scaler.key}"
-        what = f"{workload.kind} {workload.key}"
         least, most = scaler.spec.min_replicas, scaler.spec.max_replicas
         if replicas == 0 and least > 0:
             yield f"{name} is switched off while {what} has 0 replicas"

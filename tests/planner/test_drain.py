@@ -131,6 +131,19 @@ def test_budgets_hold_at_every_step(case: tuple[list[Object], list[str], int, in
     assert all(row.lands not in going for step in plan.steps for row in step.evictions)
 
 
+def test_of_pods_that_wait_the_one_of_higher_priority_is_first() -> None:
+    """What went wrong: of two whose backoff ends together the one of lower priority got the node."""
+    both: Object = {"cpu": "1", "tolerations": [{"operator": "Exists"}]}
+    objects = [
+        node("a1", cpu="1"),
+        pod("it", "a1", cpu="1", priority=20, owner="ReplicaSet/it"),
+        pod("low", owner="ReplicaSet/low", **both),
+        pod("high", priority=10, owner="ReplicaSet/high", **both),
+    ]
+    plan = drained(objects, "a1", preemption=False)
+    assert {row.example for row in plan.pending} == {"default/it", "default/low"}
+
+
 def test_who_tolerates_the_cordon_comes_back_and_stays() -> None:
     """What went wrong: its replacement was evicted again and again, without an end."""
     everything = [{"operator": "Exists"}]

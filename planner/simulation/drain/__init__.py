@@ -101,7 +101,7 @@ def _left(plan: DrainPlan) -> tuple[int, int]:
 
 
 def _harm(plan: DrainPlan) -> tuple[int, int, int]:
-    """What is left, and what is broken by it."""
+    """The smaller the better: what is left, and what is broken by it."""
     return *_left(plan), sum(row.excess_after - row.excess_before for row in plan.worse)
 
 
@@ -131,14 +131,9 @@ class _DrainOutcome(NamedTuple):
     preempted: Sequence[tuple[int, int]]
 
     @property
-    def harm(self) -> tuple[int, int, int]:
-        """The smaller the better: what is left, and what is broken by it."""
-        return _harm(self.plan)
-
-    @property
     def rank(self) -> tuple[int, ...]:
-        """The same, first of all whether it comes to an end, and last how many pods may be preempted."""
-        return not self.plan.played_to_end, *self.harm, len(self.preempted)
+        """Its harm, first of all whether it comes to an end, and last how many pods may be preempted."""
+        return not self.plan.played_to_end, *_harm(self.plan), len(self.preempted)
 
 
 class DrainRun:
@@ -222,12 +217,14 @@ class DrainRun:
                 break
             looking_for("an order that does less harm")
             report_best(
-                "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
+                "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(
+                    *_harm(found.plan)
+                )
             )
             found = min(found, self._outcome(order), key=lambda one: one.rank)
         told = [*report.preempted(self._larger, found.preempted)]
         plan = found.plan
-        if draws is not None and plan.played_to_end and self._moving and not any(found.harm):
+        if draws is not None and plan.played_to_end and self._moving and not any(_harm(found.plan)):
             seeds = other_ties.seeds(self._problem, draws, len(self._moving))
             failing = self._failing(found.order, seeds, stop_event)
             told += (NOT_DRAWN,) if failing is None else report.of_draws(failing, draws)

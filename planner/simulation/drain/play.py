@@ -60,7 +60,7 @@ class Drain:
         simulation.on_ready_preempted = self._lose
         self._facts = facts
         self._predecessor = {new: pod for pod, new in facts.replaced.items()}
-        self._endless = {simulation.double_of(pod) for pod in facts.endless}
+        self._endless = {simulation.doubles[pod] for pod in facts.endless}
         self._surplus_of = {pod: place for place, (pods, _) in enumerate(facts.too_many) for pod in pods}
         self._too_many = [number for _, number in facts.too_many]
         self._late = late

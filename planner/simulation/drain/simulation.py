@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from itertools import takewhile
 
 from models.errors import InternalError
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
-from planner.simulation.drain.timeless_queue import TimelessQueue
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 
 
@@ -71,6 +69,8 @@ class RefusedTemplates:
 
     def _catch_up(self) -> None:
         """Drop the templates that what has happened may help."""
+        if self._position == self._state.mark():
+            return
         for pod, node, came in self._state.moves_since(self._position):
             for template in self._watched_by.get(int(self._problem.template_of[pod]), ()):
                 self._static.pop(template, None)
@@ -84,8 +84,6 @@ class RefusedTemplates:
 class DrainSimulation(ClusterSimulation):
     """Pods, nodes and the scheduler of a drain, in which no time passes."""
 
-    _queue: TimelessQueue
-
     def __init__(
         self,
         problem: Problem,
@@ -95,94 +93,38 @@ class DrainSimulation(ClusterSimulation):
         preemption: bool,
         seed: int | None = None,
     ) -> None:
-        self._alike: dict[int, dict[int, None]] = {}
-        """The pods that wait for a node by template, and some that do no more."""
-        self._finds_one_at = -1
+        self._unasked: dict[int, int] = {}
+        """The pods that were refused as the last one like them was, and the mark of the state then."""
         super().__init__(problem, doubles, absent, preemption=preemption, seed=seed)
         self._refused_templates = RefusedTemplates(self.scheduler)
 
-    def _new_queue(self) -> TimelessQueue:
-        return TimelessQueue()
-
     def _wait(self, pod: int) -> None:
+        self._unasked.pop(pod, None)
         super()._wait(pod)
-        scheduler = self.problem.pods[pod].spec.scheduler_name
-        if pod not in self.messages and scheduler in self.scheduler.schedulers:
-            self._alike.setdefault(int(self.problem.template_of[pod]), {})[pod] = None
-
-    def schedule(self, most: int) -> bool:
-        """Try every waiting pod until none can be helped; whether that changed anything."""
-        before = self._changes
-        while len(self.happened) < most:
-            if not self._queue.has_new and self._finds_none_any():
-                self._queue.refuse_all(self.scheduler.state.mark())
-                break
-            if not self.schedule_one():
-                break
-        return self._changes > before
 
     def _answer(self, pod: int, template: int) -> None:
         if self._refused_templates.holds(template):
-            self._refuse_unasked(pod)
+            self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
+            self._unasked[pod] = self.scheduler.state.mark()
         else:
             self._decide(pod, template)
 
     def _decide(self, pod: int, template: int) -> SchedulingDecision:
         decision = super()._decide(pod, template)
-        self._remember(decision)
+        # Where pods that end already would make room, a pod that comes there is evicted, too.
+        if decision.node is None and not decision.victims and decision.nominated is None:
+            self._refused_templates.add(pod)
         return decision
-
-    def _remember(self, decision: SchedulingDecision) -> bool:
-        """Keep in mind that a pod was refused, if it was and nothing was done about it; whether that is so.
-
-        Where pods that end already would make room, a pod that comes there is evicted, too: that is not kept.
-        """
-        refused = decision.node is None and not decision.victims
-        if refused and decision.nominated is None:
-            self._refused_templates.add(decision.pod)
-        return refused
 
     def _refuse(self, pod: int, template: int, message: str) -> None:
         super()._refuse(pod, template, message)
-        self._queue.note(pod, None)
-
-    def _refuse_unasked(self, pod: int) -> None:
-        """Refuse a pod as the last one like it, and leave it for later why."""
-        self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
-        self._queue.note(pod, self.scheduler.state.mark())
-
-    def _finds_none_any(self) -> bool:
-        """Whether no pod that waits finds a node now; only asked again once something has changed."""
-        mark = self.scheduler.state.mark()
-        if self._finds_one_at == mark:
-            return False
-        for template, pods in [*self._alike.items()]:
-            for pod in [*takewhile(lambda pod: pod not in self.waiting, pods)]:
-                del pods[pod]
-            if not pods:
-                del self._alike[template]
-            elif not self._refused_templates.holds(template) and not self._finds_none(
-                next(iter(pods)), template
-            ):
-                self._finds_one_at = mark
-                return False
-        return True
-
-    def _finds_none(self, pod: int, template: int) -> bool:
-        """Whether the scheduler would refuse a pod, and evict none for it; tried and undone."""
-        state = self.scheduler.state
-        if self._refusals.get(template, (-1, ""))[0] == self._changes:
-            return False
-        mark = state.mark()
-        refused = self._remember(self.scheduler.decide(pod))
-        state.rollback(mark)
-        return refused
+        self._unasked.pop(pod, None)
 
     def explain(self) -> None:
         """Say of all pods that wait why they were refused the last time."""
         state, left = self.scheduler.state, defaultdict[int, dict[int, list[int]]](dict)
-        for pod, mark in self._queue.notes().items():
-            if pod in self.waiting and mark is not None:
+        for pod, mark in self._unasked.items():
+            if pod in self.waiting:
                 left[mark].setdefault(int(self.problem.template_of[pod]), []).append(pod)
         undone = [*state.moves_since(min(left, default=state.mark()))]
         for mark in sorted(left, reverse=True):

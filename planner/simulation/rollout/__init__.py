@@ -15,8 +15,8 @@ from planner.documents.rollout import Rollout, RolloutReplays
 from planner.proof.clock import Progress, is_stop_requested, report_best, taken_until_stop
 from planner.proof.effort import STANDARD, Effort
 from planner.simulation.rollout.before import Before
-from planner.simulation.rollout.draw import Ended, play
-from planner.simulation.rollout.fixes import fixes_of
+from planner.simulation.rollout.draw import RolloutDraw, play
+from planner.simulation.rollout.fixes import RolloutFixes
 from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned, without_made
 from planner.simulation.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.simulation.rollout.restart import all_restarted, unchanged
@@ -88,8 +88,8 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
         return found
     helpful: list[Fix] = []
     if not is_stop_requested(stop_event):
-        trials = fixes_of(cluster, manifests, prepared, draws, found, before=before, preemption=preemption)
-        helpful = taken_until_stop(trials, stop_event)
+        fixes_of = RolloutFixes(cluster, manifests, prepared, draws, found, before, preemption)
+        helpful = taken_until_stop(fixes_of.helpful(), stop_event)
     notes = [_UNTRIED] if is_stop_requested(stop_event) else []
     return found.model_copy(update={"fixes": tuple(helpful), "notes": (*found.notes, *notes)})
 
@@ -101,10 +101,10 @@ def draws_of(
     preemption: bool,
     progress: Progress | None = None,
     stop_event: threading.Event | None = None,
-) -> list[Ended]:
+) -> list[RolloutDraw]:
     """The run without chance and the random ones, until a stop is requested."""
 
-    def played() -> Iterator[Ended]:
+    def played() -> Iterator[RolloutDraw]:
         complete = 0
         for runs, seed in enumerate((None, *range(1, replays + 1)), start=1):
             draw = play(prepared, seed, preemption=preemption)
@@ -119,6 +119,6 @@ def draws_of(
     return found
 
 
-def _missing(draws: Sequence[Ended], replays: int) -> Iterator[str]:
+def _missing(draws: Sequence[RolloutDraw], replays: int) -> Iterator[str]:
     if len(draws) <= replays:
         yield f"stopped after {len(draws)} of {replays + 1} runs"

@@ -111,8 +111,7 @@ def shares(wanted: int, surge: int, sizes: Sequence[int], known: Sequence[int | 
         part = min(fair, left) if left > 0 else max(fair, left)
         found[place] += part
         left -= part
-    if found:
-        found[0] = max(0, found[0] + left)
+    found[0] = max(0, found[0] + left)
     return found
 
 

@@ -9,7 +9,7 @@ from models import Cluster
 from models.snapshot import Snapshot
 from models.words import counted
 from planner.audit.spread_counts import SpreadCounts, WorkloadConstraint, summed, surpluses_of
-from planner.simulation.rollout.draw import Ended, begin
+from planner.simulation.rollout.draw import RolloutDraw, begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
 from planner.simulation.rollout.report import counts_at
@@ -35,17 +35,18 @@ class Before:
         return cls(
             summed(surpluses_of(counts_at(prepared.problem, State(prepared.problem)))),
             frozenset(
-                _name(owner)
+                name_of(owner)
                 for owner, run in zip(prepared.workloads, begun.runs, strict=True)
                 if f"{owner.kind} {owner.key}" in same and not run.completes(begun.simulation)
             ),
-            frozenset(map(_name, prepared.workloads)),
+            frozenset(map(name_of, prepared.workloads)),
         )
 
-    def completes(self, draw: Ended, workloads: Sequence[Rolling]) -> bool:
+    def completes(self, draw: RolloutDraw, workloads: Sequence[Rolling]) -> bool:
         """Whether everything that the apply changes is rolled out in the end."""
         return draw.at_rest and all(
-            draw.completes(place) or _name(owner) in self.unfinished for place, owner in enumerate(workloads)
+            draw.completes(place) or name_of(owner) in self.unfinished
+            for place, owner in enumerate(workloads)
         )
 
     def worse(self, counts: Sequence[SpreadCounts]) -> Iterator[tuple[WorkloadConstraint, int]]:
@@ -78,5 +79,6 @@ class Before:
             )
 
 
-def _name(owner: Rolling) -> tuple[str, str]:
+def name_of(owner: Rolling) -> tuple[str, str]:
+    """The namespace and `Kind/name` of a workload, as documents name it."""
     return owner.namespace, f"{owner.kind}/{owner.name}"

@@ -72,8 +72,9 @@ class ClusterSimulation:
         told = _are_terminating(problem) & in_time
         # What is Terminating from the start holds its room itself.
         ending = {pod: pod for pod in np.flatnonzero(told).tolist()}
-        self._doubles = {**doubles, **ending}
-        self._originals = {double: pod for pod, double in self._doubles.items()}
+        #: By pod what holds its room once it was told to go.
+        self.doubles = {**doubles, **ending}
+        self.originals = {double: pod for pod, double in self.doubles.items()}
         nowhere = {*absent, *doubles.values()}
         self.alive = (problem.node_of >= 0) & ~told
         self.ready = self.alive.copy()
@@ -102,8 +103,9 @@ class ClusterSimulation:
         self.random_rank = np.array([self.random.random() for _ in problem.pods])
         self.happened: list[tuple[PodChange, int]] = []
         """What has happened to pods since these events were last read."""
-        self._watched: frozenset[int] = frozenset()
-        self._queue = self._new_queue()
+        #: The pods that controllers which take part make again when they are lost.
+        self.watched: set[int] = set()
+        self._queue = SchedulingQueue()
         self._quotas = Quotas(problem)
         self.refusals: dict[int, str] = {}
         """What the API server said of pods that a controller could not make; what leaves may make room."""
@@ -138,23 +140,16 @@ class ClusterSimulation:
 
         One of which a container could not be started stays as it is.
         """
-        bound = [pod for pod in self._doubles if self.alive[pod] and pod not in self.waiting]
+        bound = [pod for pod in self.doubles if self.alive[pod] and pod not in self.waiting]
         found = self.problem.pods
         self.starting |= dict.fromkeys(
             pod for pod in bound if found[pod].is_starting and not found[pod].start_failure
         )
 
-    def _new_queue(self) -> SchedulingQueue:
-        return SchedulingQueue()
-
     def shuffle(self, items: list[Any]) -> None:
         """Bring pods or nodes into any order; without a seed they keep theirs."""
         if self._by_chance:
             self.random.shuffle(items)
-
-    def watch(self, pods: Iterable[int]) -> None:
-        """Leave it to the controllers that take part to make these pods again when they are lost."""
-        self._watched |= frozenset(pods)
 
     def ask(self, pods: Iterable[int], min_ready: int, now: datetime | None) -> None:
         """These pods are available after so many seconds of being ready; `now` is when this begins."""
@@ -172,11 +167,7 @@ class ClusterSimulation:
 
     def is_leaving(self, pod: int) -> bool:
         """Whether a pod was told to go and has not ended."""
-        return self._doubles.get(pod) in self.leaving
-
-    def double_of(self, pod: int) -> int:
-        """What holds the room of a pod that was told to go."""
-        return self._doubles[pod]
+        return self.doubles.get(pod) in self.leaving
 
     def why_not_started(self, pod: int) -> str:
         """Why a pod that has a node does not start, if so."""
@@ -185,7 +176,7 @@ class ClusterSimulation:
 
     def become_stuck(self, double: int, *, has_stopped: bool) -> None:
         """A pod that was told to go counts as an object alone; one that has stopped has no room either."""
-        pod = self._originals[double]
+        pod = self.originals[double]
         if has_stopped:
             self.stopped.add(pod)
             self.scheduler.state.unbind(double)
@@ -193,10 +184,6 @@ class ClusterSimulation:
             self._queue.wake_all(self.now)
         self._quotas.leave_stuck(self.problem.pods[pod])
         self.happened.append((PodChange.STUCK, pod))
-
-    def original_of(self, double: int) -> int:
-        """The pod whose room it holds."""
-        return self._originals[double]
 
     def is_running_on(self, pod: int) -> bool:
         """Whether a pod was told to go and its containers run."""
@@ -241,8 +228,8 @@ class ClusterSimulation:
             return
         self._forget(pod)
         self.scheduler.state.unbind(pod)
-        self.scheduler.state.bind(self._doubles[pod], node)
-        self.leaving[self._doubles[pod]] = None
+        self.scheduler.state.bind(self.doubles[pod], node)
+        self.leaving[self.doubles[pod]] = None
         self._changes += 1
         self.happened.append((PodChange.LEAVING, pod))
 
@@ -279,7 +266,7 @@ class ClusterSimulation:
     def end(self, double: int) -> None:
         del self.leaving[double]
         self.scheduler.state.unbind(double)
-        self._note_gone(self._originals[double], PodChange.ENDED)
+        self._note_gone(self.originals[double], PodChange.ENDED)
 
     def become_ready(self, pod: int) -> None:
         del self.starting[pod]
@@ -366,7 +353,7 @@ class ClusterSimulation:
             self.on_ready_preempted(victim)
         self._forget(victim)
         self._note_gone(victim, PodChange.LOST)
-        if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:
+        if self.problem.pods[victim].metadata.controller is not None and victim not in self.watched:
             self.create(victim)
 
 

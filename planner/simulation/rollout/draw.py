@@ -17,38 +17,36 @@ from planner.simulation.rollout.prepare import Prepared
 from planner.simulation.rollout.timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a rollout ended: the simulation as it is then, and the controllers with what they remember."""
+@dataclass(slots=True)
+class RolloutDraw:
+    """The simulation as it is, and the controllers with what they remember; given up after `most` events."""
 
     simulation: ClusterSimulation
     runs: Sequence[ControllerRun]
-    at_rest: bool
+    timeline: Timeline
+    most: int
+    at_rest: bool = False
+    """Whether it has come to an end."""
+
+    def go_on(self) -> None:
+        """Apply what is wanted now, and play until nothing moves."""
+        self.timeline.apply()
+        self.at_rest = self.timeline.run(self.most)
 
     def completes(self, place: int) -> bool:
         """Whether a workload is rolled out in the end."""
         return self.at_rest and self.runs[place].completes(self.simulation)
 
 
-def play(prepared: Prepared, seed: int | None, *, preemption: bool) -> Ended:
+def play(prepared: Prepared, seed: int | None, *, preemption: bool) -> RolloutDraw:
     """One draw; without a seed ties go to the smallest name, and whatever can happen together does."""
-    begun = begin(prepared, seed, preemption=preemption)
-    begun.timeline.apply()
-    return Ended(begun.simulation, begun.runs, begun.timeline.run(begun.most))
+    draw = begin(prepared, seed, preemption=preemption)
+    draw.go_on()
+    return draw
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedDraw:
-    """A draw before anything has been applied; after `most` events it is given up."""
-
-    simulation: ClusterSimulation
-    runs: Sequence[ControllerRun]
-    timeline: Timeline
-    most: int
-
-
-def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> PreparedDraw:
-    """The simulation as the snapshot has it, and the controllers that will act."""
+def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> RolloutDraw:
+    """A draw before anything has been applied: as the snapshot has it."""
     simulation = ClusterSimulation(
         prepared.problem,
         prepared.doubles,
@@ -63,9 +61,9 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Prepared
     runs: Sequence[ControllerRun] = prepared.runs(later)
     then = None if prepared.taken is None else prepared.taken + later
     for run in runs:
-        simulation.watch(run.pods)
+        simulation.watched.update(run.pods)
         for some, seconds in run.min_ready:
             simulation.ask(some, seconds, then)
     effort, pods = prepared.effort.rollout, sum(run.turnover for run in runs)
     most = max(effort.least_events, effort.events_per_pod * pods)
-    return PreparedDraw(simulation, runs, Timeline(simulation, runs, pace), most)
+    return RolloutDraw(simulation, runs, Timeline(simulation, runs, pace), most)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from models import Cluster
@@ -32,8 +34,8 @@ from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.explain.trials import changed_nodes
 from planner.problem.problem import Problem
-from planner.simulation.rollout.before import Before
-from planner.simulation.rollout.draw import Ended, play
+from planner.simulation.rollout.before import Before, name_of
+from planner.simulation.rollout.draw import RolloutDraw, play
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared, prepare
 from planner.simulation.rollout.report import counts_at
@@ -50,89 +52,98 @@ class Trial:
     fix: Fix
 
 
-def fixes_of(  # noqa: PLR0913 - what was played, what came of it, and what it is compared with
-    cluster: Cluster,
-    manifests: Snapshot,
-    prepared: Prepared,
-    draws: Sequence[Ended],
-    found: Rollout,
-    *,
-    before: Before,
-    preemption: bool,
-) -> Iterator[Fix]:
-    """Changes with which every draw completes and no constraint ends more broken than it was."""
-    told = 0
-    for trial in _trials(cluster, manifests, prepared, draws, found, preemption=preemption):
-        if _works(trial, prepared, len(draws), before, preemption=preemption):
-            yield trial.fix
-            told += 1
-        if told == prepared.effort.rollout.fixes_told:
+@dataclass(frozen=True, slots=True)
+class RolloutFixes:
+    """Changes to what was played, each tried out in every draw."""
+
+    cluster: Cluster
+    manifests: Snapshot
+    prepared: Prepared
+    draws: Sequence[RolloutDraw]
+    found: Rollout
+    before: Before
+    preemption: bool
+
+    def helpful(self) -> Iterator[Fix]:
+        """Those with which every draw completes and no constraint ends more broken than it was."""
+        helpful = (trial.fix for trial in self._trials() if self._works(trial))
+        return islice(helpful, self.prepared.effort.rollout.fixes_told)
+
+    def _works(self, trial: Trial) -> bool:
+        """Whether it completes and holds, whatever is drawn."""
+        try:
+            prepared = prepare(trial.cluster, trial.manifests, self.prepared.gone, self.prepared.effort)
+        except InputError:
+            # The API server would refuse the change: the template of a Job that is there, for one.
+            return False
+        for seed in (None, *range(1, len(self.draws))):
+            draw = play(prepared, seed, preemption=self.preemption)
+            if not self.before.completes(draw, prepared.workloads):
+                return False
+            if any(self.before.worse(counts_at(prepared.problem, draw.simulation.scheduler.state))):
+                return False
+        return True
+
+    def _trials(self) -> Iterator[Trial]:
+        rows, owners = self.found.workloads, self.prepared.workloads
+        stuck = {(row.namespace, row.workload) for row in rows if not (row.completes or row.as_before)}
+        broken = {(row.namespace, row.workload) for row in self.found.broken}
+        for owner in owners:
+            if name_of(owner) in stuck | broken:
+                yield from self._own(owner)
+        yield from self._together(broken)
+        for place, owner in enumerate(owners):
+            if name_of(owner) in stuck:
+                yield from self._explained(place)
+
+    def _own(self, owner: Rolling) -> Iterator[Trial]:
+        """What is the matter with rollouts themselves."""
+        counted = _counting_one_revision(owner)
+        if counted is not None:
+            changed = _with_spec(self.manifests, owner, _by_revision)
+            yield Trial(self.cluster, changed, Fix(changes=(counted,), node=""))
+        if isinstance(owner, Deployment) and owner.spec.strategy.type == "RollingUpdate":
+            calm = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+            text = "let an old pod go before its replacement comes: maxSurge 0, maxUnavailable 1"
+            change = _told(owner, "strategy", text, {"spec": {"strategy": calm}})
+            slower = owner.changed("spec", strategy=UpdateStrategy.model_validate(calm))
+            yield Trial(self.cluster, with_workload(self.manifests, slower), Fix(changes=(change,), node=""))
+
+    def _together(self, broken: Set[tuple[str, str]]) -> Iterator[Trial]:
+        """All that end more broken count pods of one revision: a change repairs one workload alone."""
+        changed, changes = self.manifests, []
+        for owner in self.prepared.workloads:
+            change = _counting_one_revision(owner)
+            if change is not None and name_of(owner) in broken:
+                changed = _with_spec(changed, owner, _by_revision)
+                changes.append(change.model_copy(update={"summary": f"{change.summary} in {change.target}"}))
+        if len(changes) > 1:
+            yield Trial(self.cluster, changed, Fix(changes=tuple(changes), node=""))
+
+    def _explained(self, place: int) -> Iterator[Trial]:
+        """What explain finds for the first pod of a workload that waits where its rollout stopped."""
+        prepared, draw = self.prepared, next(draw for draw in self.draws if not draw.completes(place))
+        mine = set(draw.runs[place].pods)
+        waiting = next((pod for pod in draw.simulation.waiting if pod in mine), None)
+        if waiting is None:
             return
-
-
-def _works(trial: Trial, asked: Prepared, draws: int, before: Before, *, preemption: bool) -> bool:
-    """Whether it completes and holds, whatever is drawn."""
-    try:
-        prepared = prepare(trial.cluster, trial.manifests, asked.gone, asked.effort)
-    except InputError:
-        # The API server would refuse the change: the template of a Job that is there, for one.
-        return False
-    for seed in (None, *range(1, draws)):
-        ended = play(prepared, seed, preemption=preemption)
-        if not before.completes(ended, prepared.workloads):
-            return False
-        if any(before.worse(counts_at(prepared.problem, ended.simulation.scheduler.state))):
-            return False
-    return True
-
-
-def _trials(  # noqa: PLR0913 - the same
-    cluster: Cluster,
-    manifests: Snapshot,
-    prepared: Prepared,
-    draws: Sequence[Ended],
-    found: Rollout,
-    *,
-    preemption: bool,
-) -> Iterator[Trial]:
-    stuck = {(row.namespace, row.workload) for row in found.workloads if not (row.completes or row.as_before)}
-    broken = {(row.namespace, row.workload) for row in found.broken}
-    for owner in prepared.workloads:
-        if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck | broken:
-            yield from _own(cluster, manifests, owner)
-    yield from _together(cluster, manifests, prepared.workloads, broken)
-    for place, owner in enumerate(prepared.workloads):
-        if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck:
-            stopped = next(draw for draw in draws if not draw.completes(place))
-            yield from _explained(cluster, manifests, prepared, stopped, place, preemption=preemption)
-
-
-def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Trial]:
-    """What is the matter with rollouts themselves."""
-    counted = _counting_one_revision(owner)
-    if counted is not None:
-        yield Trial(cluster, _with_spec(manifests, owner, _by_revision), Fix(changes=(counted,), node=""))
-    if isinstance(owner, Deployment) and owner.spec.strategy.type == "RollingUpdate":
-        calm = UpdateStrategy.model_validate({"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
-        patch = {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
-        text = "let an old pod go before its replacement comes: maxSurge 0, maxUnavailable 1"
-        change = _told(owner, "strategy", text, patch)
-        changed = owner.changed("spec", strategy=calm)
-        yield Trial(cluster, with_workload(manifests, changed), Fix(changes=(change,), node=""))
-
-
-def _together(
-    cluster: Cluster, manifests: Snapshot, workloads: Sequence[Rolling], broken: Set[tuple[str, str]]
-) -> Iterator[Trial]:
-    """All that end more broken count pods of one revision: one change does not repair several workloads."""
-    changed, changes = manifests, []
-    for owner in workloads:
-        change = _counting_one_revision(owner)
-        if change is not None and (owner.namespace, change.target) in broken:
-            changed = _with_spec(changed, owner, _by_revision)
-            changes.append(change.model_copy(update={"summary": f"{change.summary} in {change.target}"}))
-    if len(changes) > 1:
-        yield Trial(cluster, changed, Fix(changes=tuple(changes), node=""))
+        stopped = _cluster_of(prepared, draw)
+        static = AtRest(Problem(stopped), self.preemption, prepared.effort.explain)
+        pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
+        if pod is None or pod not in static.left:
+            return
+        case, there = PendingCase.of(static, pod), sorted(stopped.nodes, key=lambda node: node.name)
+        for fix in FixSearch(case).run().fixes[: prepared.effort.rollout.fixes_tried]:
+            if any(change.gone or change.peer is not None for change in fix.changes):
+                continue
+            changed = _with_spec(
+                self.manifests, prepared.workloads[place], partial(edited, candidate=fix.changes)
+            )
+            around = self.cluster
+            if any(change.of_cluster for change in fix.changes):
+                around = _with_nodes(around, changed_nodes(there, fix.changes))
+            told = fix_of(case, fix, Owners(stopped)).model_copy(update={"node": ""})
+            yield Trial(around, changed, told)
 
 
 def _counting_one_revision(owner: Rolling) -> FixChange | None:
@@ -141,12 +152,11 @@ def _counting_one_revision(owner: Rolling) -> FixChange | None:
         return None
     spec = owner.spec.template.spec
     counted = [item.topology_key for item in spec.topology_spread_constraints if _counts_old_pods(item)]
-    keys = ", ".join(dict.fromkeys(counted))
-    return (
-        _change(owner, _by_revision(spec), f"count only pods of one revision over {keys}")
-        if counted
-        else None
-    )
+    if not counted:
+        return None
+    patch = wrapped(name_of(owner)[1], spec_patch(spec, _by_revision(spec)))
+    text = f"count only pods of one revision over {', '.join(dict.fromkeys(counted))}"
+    return _told(owner, "matchLabelKeys", text, patch)
 
 
 def _counts_old_pods(constraint: TopologySpreadConstraint) -> bool:
@@ -164,15 +174,9 @@ def _by_revision(spec: PodSpec) -> PodSpec:
     return spec.model_copy(update={"topology_spread_constraints": constraints})
 
 
-def _change(owner: Rolling, spec: PodSpec, summary: str) -> FixChange:
-    old = owner.spec.template.spec if owner.spec.template else None
-    patch = wrapped(f"{owner.kind}/{owner.name}", spec_patch(old or PodSpec(), spec))
-    return _told(owner, "matchLabelKeys", summary, patch)
-
-
 def _told(owner: Rolling, action: str, summary: str, patch: dict[str, Any]) -> FixChange:
-    target = f"{owner.kind}/{owner.name}"
-    return FixChange(action=action, target=target, namespace=owner.namespace, summary=summary, patch=patch)
+    namespace, target = name_of(owner)
+    return FixChange(action=action, target=target, namespace=namespace, summary=summary, patch=patch)
 
 
 def _with_spec(manifests: Snapshot, owner: Rolling, edit: Callable[[PodSpec], PodSpec]) -> Snapshot:
@@ -184,31 +188,6 @@ def _with_spec(manifests: Snapshot, owner: Rolling, edit: Callable[[PodSpec], Po
     return with_workload(manifests, owner.changed("spec", template=template))
 
 
-def _explained(  # noqa: PLR0913 - the same
-    cluster: Cluster, manifests: Snapshot, prepared: Prepared, ended: Ended, place: int, *, preemption: bool
-) -> Iterator[Trial]:
-    """What explain finds for the first pod that waits where the rollout stopped."""
-    mine = set(ended.runs[place].pods)
-    waiting = next((pod for pod in ended.simulation.waiting if pod in mine), None)
-    if waiting is None:
-        return
-    stopped = _cluster_of(prepared, ended)
-    static = AtRest(Problem(stopped), preemption, prepared.effort.explain)
-    pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
-    if pod is None or pod not in static.left:
-        return
-    case, owner = PendingCase.of(static, pod), prepared.workloads[place]
-    for fix in FixSearch(case).run().fixes[: prepared.effort.rollout.fixes_tried]:
-        if any(change.gone or change.peer is not None for change in fix.changes):
-            continue
-        there = sorted(stopped.nodes, key=lambda node: node.name)
-        of_cluster = any(change.of_cluster for change in fix.changes)
-        changed = _with_spec(manifests, owner, lambda spec, fix=fix: edited(spec, fix.changes))  # type: ignore[misc]
-        told = fix_of(case, fix, Owners(stopped)).model_copy(update={"node": ""})
-        around = _with_nodes(cluster, changed_nodes(there, fix.changes)) if of_cluster else cluster
-        yield Trial(around, changed, told)
-
-
 def _with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
     """The cluster with other nodes, and on them what DaemonSets make there first."""
     made, known = reconcile(replace(cluster, nodes=tuple(nodes))), len(cluster.pods)
@@ -217,8 +196,8 @@ def _with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
     return replace(made, pods=(*cluster.pods, *daemons))
 
 
-def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:
-    problem, simulation = prepared.problem, ended.simulation
+def _cluster_of(prepared: Prepared, draw: RolloutDraw) -> Cluster:
+    problem, simulation = prepared.problem, draw.simulation
     names, node_of = problem.nodes.names, simulation.scheduler.state.node_of.tolist()
     there = []
     for number, pod in enumerate(problem.pods[: len(problem.pods) - len(prepared.doubles)]):

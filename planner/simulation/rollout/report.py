@@ -20,7 +20,7 @@ from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.controllers import ControllerRun
-from planner.simulation.rollout.draw import Ended
+from planner.simulation.rollout.draw import RolloutDraw
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
 from planner.state.state import State
@@ -30,7 +30,7 @@ Domains = tuple[tuple[tuple[str, int], ...], ...]
 
 
 def workload_reports(
-    prepared: Prepared, draws: Sequence[Ended], unfinished: Collection[tuple[str, str]]
+    prepared: Prepared, draws: Sequence[RolloutDraw], unfinished: Collection[tuple[str, str]]
 ) -> Iterator[WorkloadRollout]:
     """What became of every workload, over all draws; some lacked pods before, and nothing changes them."""
     for place, owner in enumerate(prepared.workloads):
@@ -39,7 +39,7 @@ def workload_reports(
         yield row.model_copy(update={"as_before": as_before})
 
 
-def _report(problem: Problem, owner: Rolling, draws: Sequence[Ended], place: int) -> WorkloadRollout:
+def _report(problem: Problem, owner: Rolling, draws: Sequence[RolloutDraw], place: int) -> WorkloadRollout:
     done = [draw.completes(place) for draw in draws]
     # The first draw is reported, unless only another one stops.
     reported = draws[0 if all(done) else done.index(False)]
@@ -78,7 +78,9 @@ def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
     unstarted = (simulation.why_not_started(pod) for pod in simulation.starting if pod in mine)
     watched = (pod for controller in run.controllers for pod in controller.watched)
     endless = (_why_not_ended(simulation, pod) for pod in watched if simulation.is_leaving(pod))
-    failed, unready = _start_failures(simulation, run), _unready(simulation, run)
+    stuck = [*_not_ready(simulation, run)]
+    failed = (f"{pod.name} does not start: {pod.start_failure}" for pod in stuck if pod.start_failure)
+    unready = (f"{pod.name} runs and is not ready" for pod in stuck)
     return next(filter(None, chain(waiting, refused, failed, unstarted, endless, unready)), "")
 
 
@@ -86,19 +88,6 @@ def _why_not_ended(simulation: ClusterSimulation, pod: int) -> str:
     """Why a pod that was told to go stays, if so."""
     found = simulation.problem.endings.why_not(pod)
     return "" if found is None else f"{simulation.problem.pods[pod].name} does not end: {found.words}"
-
-
-def _start_failures(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[str]:
-    """The pods that are there from the start and whose containers could not be started."""
-    for found in _not_ready(simulation, run):
-        if found.start_failure:
-            yield f"{found.name} does not start: {found.start_failure}"
-
-
-def _unready(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[str]:
-    """The pods that run from the start and are not ready: they stay so."""
-    for found in _not_ready(simulation, run):
-        yield f"{found.name} runs and is not ready"
 
 
 def _not_ready(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[Pod]:
@@ -110,7 +99,7 @@ def _not_ready(simulation: ClusterSimulation, run: ControllerRun) -> Iterator[Po
             yield simulation.problem.pods[pod]
 
 
-def _ends(problem: Problem, owner: Rolling, draws: Sequence[Ended], place: int) -> Iterator[RolloutEnd]:
+def _ends(problem: Problem, owner: Rolling, draws: Sequence[RolloutDraw], place: int) -> Iterator[RolloutEnd]:
     """Every distinct end of the draws with what was said there."""
     found = []
     for draw in draws:

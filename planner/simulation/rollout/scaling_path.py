@@ -116,15 +116,14 @@ def _played(
     for step in range(max(map(len, paths))):
         for run, path in zip(draw.runs, paths, strict=True):
             run.scale(path[min(step, len(path) - 1)])
-        draw.timeline.apply()
-        at_rest = draw.timeline.run(draw.most)
+        draw.go_on()
         for place, (run, owner) in enumerate(zip(draw.runs, prepared.workloads, strict=True)):
             simulation = draw.simulation
             counts = counts_at(prepared.problem, simulation.scheduler.state, run.pods)
             excess = sum(sum(item.surplus.values()) for item in counts if item.hard)
             domains = spread_of(prepared.problem, simulation, run, owner)
-            completes = at_rest and run.completes(simulation)
-            found[place].append(_RestingPoint(completes, message_of(simulation, run), excess, domains))
+            message = message_of(simulation, run)
+            found[place].append(_RestingPoint(draw.completes(place), message, excess, domains))
         draw.simulation.now += math.exp(chance.uniform(math.log(_MINUTE), math.log(_HALF_A_DAY)))
     return found
 

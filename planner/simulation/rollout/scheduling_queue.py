@@ -72,21 +72,18 @@ class SchedulingQueue:
             if over <= now:
                 self._make_due(pod, priority)
             else:
-                heapq.heappush(self._backing_off, (over, priority, known.order, pod))
+                heapq.heappush(self._backing_off, (over, -priority, known.order, pod))
 
     def pop(self, now: float) -> int | None:
         """The next pod; None when every pod waits for an event."""
         while self._backing_off and self._backing_off[0][0] <= now:
-            _, priority, order, pod = heapq.heappop(self._backing_off)
+            _, below, order, pod = heapq.heappop(self._backing_off)
             if self._is_current(pod, order):
-                self._make_due(pod, priority)
+                self._make_due(pod, -below)
         while self._due:
             _, _, order, pod = heapq.heappop(self._due)
             if self._is_current(pod, order):
                 return pod
-        return self._pop_backing_off()
-
-    def _pop_backing_off(self) -> int | None:
         while self._backing_off:
             _, _, order, pod = heapq.heappop(self._backing_off)
             if self._is_current(pod, order):

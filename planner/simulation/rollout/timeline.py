@@ -16,6 +16,9 @@ from planner.simulation.rollout.cluster_simulation import ClusterSimulation, Pod
 from planner.simulation.rollout.controllers import Controller, ControllerRun
 from planner.simulation.rollout.pace import Pace
 
+#: What may make room for others.
+_GONE = frozenset({PodChange.LOST, PodChange.STUCK, PodChange.ENDED, PodChange.SUCCEEDED})
+
 
 @dataclass(order=True, slots=True)
 class _TimelineEntry:
@@ -84,36 +87,32 @@ class Timeline:
         """See to what has just happened."""
         happened, self._simulation.happened = self._simulation.happened, []
         for change, pod in happened:
-            match change:
-                case PodChange.BOUND:
-                    self._have_started(pod)
-                case PodChange.READY if pod in self._runs and self._runs[pod].pods_end:
-                    self._work(pod)
-                case PodChange.READY if pod in self._simulation.proving:
-                    self._prove(pod)
-                case PodChange.LEAVING:
-                    self._have_ended(self._simulation.double_of(pod))
+            self._go_on_with(change, pod)
             if change is not PodChange.BOUND:
-                for controller in self._watching.get(pod, ()):
-                    self._wake(controller)
-            self._try_again(change)
-            if change in {
-                PodChange.MADE,
-                PodChange.LOST,
-                PodChange.STUCK,
-                PodChange.ENDED,
-                PodChange.SUCCEEDED,
-            }:
+                self._wake_watching(pod)
+            # Where a pod is gone, or stuck, its quota may have room for one that was refused.
+            for refused in self._simulation.refusals if change in _GONE else ():
+                self._wake_watching(refused)
+            if change in {PodChange.MADE, *_GONE}:
                 self._wake_scheduler()
             if change in {PodChange.LEAVING, PodChange.LOST} and pod in self._runs:
                 self._runs[pod].observe(self._simulation)
 
-    def _try_again(self, change: PodChange) -> None:
-        """Where a pod is gone, or stuck, its quota may have room for one that was refused."""
-        gone = change in {PodChange.LOST, PodChange.STUCK, PodChange.ENDED, PodChange.SUCCEEDED}
-        for pod in self._simulation.refusals if gone else ():
-            for controller in self._watching.get(pod, ()):
-                self._wake(controller)
+    def _go_on_with(self, change: PodChange, pod: int) -> None:
+        """What a kubelet does next with a pod."""
+        match change:
+            case PodChange.BOUND:
+                self._have_started(pod)
+            case PodChange.READY if pod in self._runs and self._runs[pod].pods_end:
+                self._work(pod)
+            case PodChange.READY if pod in self._simulation.proving:
+                self._prove(pod)
+            case PodChange.LEAVING:
+                self._have_ended(self._simulation.doubles[pod])
+
+    def _wake_watching(self, pod: int) -> None:
+        for controller in self._watching.get(pod, ()):
+            self._wake(controller)
 
     def _have_started(self, pod: int) -> None:
         """Have a pod that has a node become ready in time, unless it is gone or no kubelet starts it."""
@@ -147,7 +146,7 @@ class Timeline:
 
     def _have_ended(self, double: int) -> None:
         """Have a pod that was told to go end in time, or be stuck where nothing ends it."""
-        simulation, pod = self._simulation, self._simulation.original_of(double)
+        simulation, pod = self._simulation, self._simulation.originals[double]
 
         def end() -> None:
             if double in simulation.leaving:

@@ -44,7 +44,7 @@ def test_on_delete_whoever_comes_again_is_new() -> None:
     assert not run.due(simulation)
     lost = run.old[1]
     simulation.delete(lost)
-    simulation.end(simulation.double_of(lost))
+    simulation.end(simulation.doubles[lost])
     assert run.due(simulation).made == [run.new[1]] != [lost]
 
 

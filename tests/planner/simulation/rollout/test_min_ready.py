@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models import Cluster
-from planner.simulation.rollout.draw import Ended, PreparedDraw, begin, play
+from planner.simulation.rollout.draw import RolloutDraw, begin, play
 from planner.simulation.rollout.prepare import Prepared, prepare
 from tests import seeds
 from tests.builders import Object
@@ -30,14 +30,14 @@ def prepared(objects: list[Object], item: Object) -> Prepared:
     return prepare(Cluster.from_objects(objects), manifests(item))
 
 
-def rolled(seconds: int, seed: int | None, **spec: Any) -> Ended:
+def rolled(seconds: int, seed: int | None, **spec: Any) -> RolloutDraw:
     """A draw in which the three pods of a workload are replaced one by one."""
     objects = running(web(3, **spec), ["a1", "b1", "c1"], *zones("abc"))
     new = web(3, cpu="200m", minReadySeconds=seconds, **spec)
     return play(prepared(objects, new), seed, preemption=True)
 
 
-def waits(ended: Ended) -> list[float]:
+def waits(ended: RolloutDraw) -> list[float]:
     """From a new pod being ready until the next one was made, in whole seconds."""
     simulation = ended.simulation
     new = np.flatnonzero(simulation.alive & ~np.isnan(simulation.made_at))
@@ -62,7 +62,7 @@ def test_without_it_ready_is_available() -> None:
     assert max(waits(rolled(0, None, **ONE_BY_ONE[0]))) == 0
 
 
-def begun(ready_for: int, seconds: int) -> PreparedDraw:
+def begun(ready_for: int, seconds: int) -> RolloutDraw:
     """Three pods that became ready so long before the snapshot was taken."""
     objects = running(web(3), ["a1", "b1", "c1"], *zones("abc"))
     objects[0]["metadata"]["creationTimestamp"] = "2026-01-01T01:00:00Z"
