@@ -229,7 +229,7 @@ def test_a_region_knows_of_pods_that_have_left_it() -> None:
     task = task_of(cluster(node("n0"), node("n1"), node("n2"), web, api, pod("stays", "n1")))
     problem, none = task.trial.problem, task.trial.problem.nodes.none
     moved = problem.pod_index["default/web"]
-    layout = task.before.after([(task.trial.template(moved), Move(moved, 0, 2))], none)
+    layout = task.before.after(task.trial, [Move(moved, 0, 2)], none)
     task.trial.state.unbind(moved)
     task.trial.state.bind(moved, 2)
     region = NodeRegion(problem.nodes.mask_of([0, 1]), {COST: 1.0})
