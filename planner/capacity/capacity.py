@@ -183,16 +183,23 @@ def _surviving(
     clusters: Mapping[str | None, Cluster], several: Sequence[Asked], stop_event: threading.Event | None
 ) -> list[BestAnswer]:
     """The least over all domains that may be lost, and which it is; only what was counted for all."""
-    answers: dict[str, list[BestAnswer]] = {asked.name: [] for asked in several}
+    least: dict[str, BestAnswer] = {}
     for domain, left in clusters.items():
         if is_stop_requested(stop_event):
-            break
+            return []
         there = {asked.name: asked for asked in scalable(left)}
         rest = [there[asked.name] for asked in several]
-        for asked, found in _with_answers(rest, walked(Problem(left), rest, stop_event)):
-            answers[asked.name].append(BestAnswer(left, asked, found, domain))
-    counted = [found for found in answers.values() if len(found) == len(clusters)]
-    return [min(found, key=lambda answer: answer.found.more) for found in counted]
+        enough = {name: answer.found.more for name, answer in least.items()}
+        counted = _with_answers(rest, walked(Problem(left), rest, stop_event, enough=enough))
+        answers = [BestAnswer(left, asked, found, domain) for asked, found in counted]
+        least = {
+            answer.asked.name: min(
+                least.get(answer.asked.name, answer), answer, key=lambda one: one.found.more
+            )
+            for answer in answers
+        }
+        several = [asked for asked in several if asked.name in least]
+    return [least[asked.name] for asked in several]
 
 
 @dataclass(frozen=True, slots=True)

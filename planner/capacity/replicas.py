@@ -42,16 +42,21 @@ class Found:
     decided: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def count(scheduler: Scheduler, pods: Sequence[int], most: int) -> Found | None:
-    """How many of these pods, all alike, are placed before one is not, and undo it; None where all are."""
+def count(scheduler: Scheduler, pods: Sequence[int], most: int, enough: int | None = None) -> Found | None:
+    """How many of these pods, all alike, are placed before one is not, and undo it; None where all are.
+
+    Where at least `enough` are, they are counted in bulk if that can be: only the line may differ then.
+    """
     mark = scheduler.state.mark()
-    at_once = REPLICAS_ONE_BY_ONE
-    if scheduler.problem.nodes.size > NODES_ONE_BY_ONE and scheduler.would_bind(pods[0]):
-        at_once = 0
+    few = 0 if scheduler.problem.nodes.size > NODES_ONE_BY_ONE else enough
     try:
+        if few is not None and scheduler.would_bind(pods[0]):
+            found = _in_bulk(scheduler, pods[0], 0, most, few)
+            if found is not None:
+                return found
         for placed, pod in enumerate(pods):
-            if placed == at_once or (placed and placed % REPLICAS_ONE_BY_ONE == 0):
-                found = _in_bulk(scheduler, pod, placed, most, at_once)
+            if placed and placed % REPLICAS_ONE_BY_ONE == 0:
+                found = _in_bulk(scheduler, pod, placed, most, REPLICAS_ONE_BY_ONE)
                 if found is not None:
                     return found
             # All pods are alike: what holds the first of them back holds all of them.

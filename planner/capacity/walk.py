@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from types import MappingProxyType
 from typing import NamedTuple
 
 from models import Cluster
@@ -53,16 +54,18 @@ def walked(
     several: Sequence[Asked],
     stop_event: threading.Event | None = None,
     seed: int | None = None,
+    enough: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, Found]:
     """Every workload for itself, by name; after a stop only those that were counted.
 
-    With a seed nodes are sampled and ties drawn, else they go to the smallest name.
+    With a seed nodes are sampled and ties drawn, else they go to the smallest name.  Of a workload of which
+    so many are `enough` no more than their number has to be exact where at least so many fit.
     """
     cluster = problem.cluster
     waiting = not_yet_asked_for(problem)
     known = KnownClaims(cluster)
     plain = [one for one in several if is_plain(one, known) and one.workload.namespace not in waiting]
-    found = _over_one_state(problem, plain, stop_event, seed) if plain else {}
+    found = _over_one_state(problem, plain, stop_event, seed, enough) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
             is_ahead = asked.workload.namespace in waiting and not any(names_taken(asked))
@@ -74,7 +77,11 @@ def walked(
 
 
 def _over_one_state(
-    now: Problem, several: Sequence[Asked], stop_event: threading.Event | None, seed: int | None
+    now: Problem,
+    several: Sequence[Asked],
+    stop_event: threading.Event | None,
+    seed: int | None,
+    enough: Mapping[str, int],
 ) -> dict[str, Found]:
     """The same state for all of them; what one workload's replicas did to it is undone."""
     more, pods = grown(now.cluster, several)
@@ -96,7 +103,7 @@ def _over_one_state(
             first += needed[extra]
     scheduler = Scheduler(problem.with_copies(needed, room.refused), seed=seed)
     queue = [pod for pod in before.queue if pod in counting or pod not in names]
-    return _counted(scheduler, queue, counting, stop_event)
+    return _counted(scheduler, queue, counting, stop_event, enough)
 
 
 def _new_claims(now: Problem, more: Cluster, coming: Iterable[Pod]) -> tuple[set[str], set[str]]:
@@ -117,6 +124,7 @@ def _counted(
     queue: Sequence[int],
     counting: Mapping[int, _ToCount],
     stop_event: threading.Event | None,
+    enough: Mapping[str, int],
 ) -> dict[str, Found]:
     """What fits of each workload at the place in the queue of the pod that stands for it."""
     scheduler.restore_nominations(pod for pod in queue if pod not in counting)
@@ -134,7 +142,7 @@ def _counted(
         name, copies, quota = counting[pod]
         # Pods that came before have taken room, and may have made some by evicting others.
         most = _most(scheduler, pod)
-        known = count(scheduler, copies, most)
+        known = count(scheduler, copies, most, enough.get(name))
         known = earlier(known, len(copies) if known is None else known.more, most, quota)
         if known is not None:
             is_open = left_open.any or scheduler.leaves_open(pod)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.distribution import KindQuotas
-from planner.consolidate.layout import Layout, Reserve, SearchTask, in_64_bits
+from planner.consolidate.layout import Layout, Reserve, SearchTask, filled, in_64_bits
 from planner.consolidate.regions import cells
 from planner.consolidate.removable import Removable
 from planner.cpsat.kept import COST, MOVES, Keepable, KeptRequirements, KeptSolution
@@ -54,7 +54,7 @@ def cost_bound(task: SearchTask, meter: Meter) -> CostBound:
     """The bound of the relaxation over kinds; the trial cluster is as it was before."""
     trial, movable = task.trial, task.movable
     hard = [(found, found.excess()) for found in trial.ledger.hard]
-    load = task.filled(trial.problem.nodes.every)
+    load = filled(trial.state)
     mark = trial.state.mark()
     for template in movable.templates:
         trial.state.unbind_all(movable.of(template).tolist())

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.layout import filled
 from planner.moves.constraint_counts import worse
 from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Ints, Mask
@@ -44,7 +45,7 @@ class BulkRemoval(NodeRemoval):
     def _next(self, waiting: Mask) -> Codes:
         """Half of the waiting nodes that may go for the room in sum, those with least room for a price."""
         nodes = np.flatnonzero(waiting)
-        nodes = nodes[np.lexsort((self._task.filled(nodes), self._room_for_price(nodes)))]
+        nodes = nodes[np.lexsort((filled(self._trial.state, nodes), self._room_for_price(nodes)))]
         used = self._trial.state.used
         free = self._trial.problem.allocatable - used
         left = free[:, ~self.removed].sum(axis=1)[:, np.newaxis] - free[:, nodes].cumsum(axis=1)

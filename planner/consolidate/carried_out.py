@@ -41,20 +41,18 @@ class CarryingOut:
     """How layouts are carried out: with pins or without.
 
     With `losses` a search has so many thousandths to spare when a domain is lost; None: what every plan has.
-    If that is `shared` each domain has its share of it.
     """
 
     pins: bool
     meter: Meter
     losses: DomainLosses | None = None
     to_spare: int | None = None
-    shared: bool = False
 
     def limits(self, setting: Setting, most_moves: int | None = None) -> PlanLimits:
         """The limits of a search in a setting."""
         reserve = _reserve(setting)
         if self.losses is not None:
-            other = room_for_losses(self.losses, setting, self.to_spare, shared=self.shared)
+            other = room_for_losses(self.losses, setting, self.to_spare)
             reserve = other if reserve is None else reserve.with_(other)
         return PlanLimits(reserve, most_moves)
 
@@ -76,7 +74,7 @@ class CarryingOut:
 
     def repaired(self, best: CarriedOut, most_moves: int | None) -> CarriedOut:
         """The cheapest plan when nodes that were not emptied are kept, and others go as autoscalers do it."""
-        setting, kept = best.setting, dict(best.emptied.given_back)
+        setting, kept = best.setting, {*best.emptied.given_back}
         for _ in range(effort.EMPTYING_REPAIRS):
             if self.meter.over():
                 break
@@ -88,10 +86,10 @@ class CarryingOut:
                 break
             found = self.of(setting, task.read(removal.removed))
             best = min(best, found, key=lambda one: one.key)
-            given_back = found.emptied.given_back.keys()
-            if found.setting is not setting or given_back <= kept.keys():
+            given_back = {*found.emptied.given_back}
+            if found.setting is not setting or given_back <= kept:
                 break
-            kept |= found.emptied.given_back
+            kept |= given_back
         return best
 
 
@@ -118,4 +116,4 @@ def _landed_on(found: Emptied) -> Mask:
 def _reached(setting: Setting, found: Emptied) -> Layout:
     """Where pods are after all waves."""
     moves = [landing.move for wave in found.waves for landing in wave]
-    return setting.before.after(((setting.trial.template(move.pod), move) for move in moves), found.removed)
+    return setting.before.after(setting.trial, moves, found.removed)

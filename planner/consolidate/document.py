@@ -151,13 +151,13 @@ def _kept(setting: Setting, emptied: Emptied, *, proved: bool) -> Iterator[KeptN
     least = "no plan leaves cheaper nodes" if proved else "no cheaper set of nodes was found"
     problem, prices = emptied.trial.problem, setting.prices
     for node in np.flatnonzero(~emptied.removed & ~setting.added).tolist():
-        why = setting.removable.kept.get(node) or emptied.given_back.get(node)
+        held = setting.removable.kept.get(node)
         yield KeptNode(
             node=problem.nodes.names[node],
             type=prices.types[node],
             price=prices.cost(int(prices.prices[node])),
-            reason=least if why is None else why.reason,
-            pod=None if why is None or why.pod is None else problem.pods[why.pod].key,
+            reason=emptied.given_back.get(node, least) if held is None else held.reason,
+            pod=None if held is None or held.pod is None else problem.pods[held.pod].key,
         )
 
 

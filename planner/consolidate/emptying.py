@@ -21,10 +21,9 @@ from models import Cluster
 from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMoves, SafeMove
-from planner.consolidate.layout import Layout, Reserve, moves_to
+from planner.consolidate.layout import Layout, Reserve, filled, moves_to
 from planner.consolidate.loss import UNSURVIVED, UNTRIED, DomainLosses, never_over
 from planner.consolidate.open_landings import OpenLandings
-from planner.consolidate.removable import StayingNode
 from planner.consolidate.setting import Setting, in_the_end
 from planner.consolidate.surviving import SurvivedLoss, SurvivingNodes
 from planner.consolidate.wave_order import EmptyingOrder, asking_about_each_other
@@ -55,7 +54,7 @@ class Emptied:
     trial: TrialCluster
     removed: Mask
     waves: Sequence[Sequence[Landing]] = ()
-    given_back: Mapping[int, StayingNode] = field(default_factory=dict)
+    given_back: Mapping[int, str] = field(default_factory=dict)
     meanwhile: Mask | None = None
     #: Whether without all nodes of the layout pods would be left over when a domain is lost.
     is_lost: bool = False
@@ -128,14 +127,12 @@ class Emptying:
         Pods of kept nodes move, too.
         """
         best = Emptied(self.setting.trial, self._problem.nodes.none)
-        if self._is_quick:
-            best = self._without_moves(layout)
         survived = self._surviving(layout)
         removed = survived.removed
         cost = self.setting.removable.cost
         planned = moves_to(self._problem, self.setting.movable, self.setting.before, layout)
         given_back = np.flatnonzero(layout.removed & ~removed).tolist()
-        reasons = {node: StayingNode(survived.needed.get(node, UNTRIED)) for node in given_back}
+        reasons = {node: survived.needed.get(node, UNTRIED) for node in given_back}
         too_many, is_lost = int(removed.sum()), bool(given_back)
         for number in range(1, effort.OPEN_ROUNDS + 1):
             stays = layout.removed & ~removed
@@ -160,19 +157,15 @@ class Emptying:
             if not kept or number >= rounds or is_over():
                 break
             removed[[*kept]] = False
-        if not self._is_quick and (self._idle(layout) & ~best.removed).any():
-            best = min(best, self._without_moves(layout), key=lambda one: (cost(one.removed), one.moves))
+        idle = layout.removed & (self.setting.before.counts.per_node() == 0)
+        if (idle & ~best.removed).any():
+            best = min(best, self._without_moves(idle), key=lambda one: (cost(one.removed), one.moves))
         given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
         # What the last plan empties stays for what is said against that plan.
-        against = StayingNode(_of_each(worse, int(found.removed.sum())))
-        last = {
-            node: against if worse and found.removed[node] else StayingNode(UNSAFE) for node in given_back
-        }
-        return replace(
-            best,
-            given_back={node: reasons.get(node, last[node]) for node in given_back},
-            is_lost=is_lost,
-        )
+        against = _of_each(worse, int(found.removed.sum()))
+        last = {node: against if worse and found.removed[node] else UNSAFE for node in given_back}
+        told = {node: reasons.get(node, last[node]) for node in given_back}
+        return replace(best, given_back=told, is_lost=is_lost)
 
     def _surviving(self, layout: Layout) -> SurvivedLoss:
         """The nodes of a layout that may go as far as losses are concerned."""
@@ -185,18 +178,10 @@ class Emptying:
         """Whether a trial of losses, if any is asked for, takes little time."""
         return self.losses is None or self.losses.is_quick(effort.SURVIVAL_WORK)
 
-    def _idle(self, layout: Layout) -> Mask:
-        """The nodes of a layout without a pod that would have to move."""
-        idle: Mask = layout.removed & (self.setting.before.counts.per_node() == 0)
-        return idle
-
-    def _without_moves(self, layout: Layout) -> Emptied:
-        """The nodes of a layout that are empty from the beginning."""
-        idle = self._idle(layout)
+    def _without_moves(self, idle: Mask) -> Emptied:
+        """Nodes that no pod has to leave, if they may go, or none."""
         found = Emptied(self._cordoned(idle), idle)
-        if idle.any() and self._why_worse(found):
-            return Emptied(self.setting.trial, self._problem.nodes.none)
-        return found
+        return found if not self._why_worse(found) else Emptied(self.setting.trial, self._problem.nodes.none)
 
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""
@@ -265,12 +250,11 @@ class Emptying:
         cordon = self.pins or kept <= effort.EMPTYING_CORDONED
         return PinPolicy.of(trial, self.setting.movable.templates, pins=self.pins, cordon=cordon)
 
-    def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
+    def _order(self, nodes: Iterable[int]) -> list[int]:
         """The emptiest node first."""
-        state, most = self.setting.trial.state, np.maximum(self._problem.allocatable, 1)
-        return sorted(pods, key=lambda node: float((state.used[:, node] / most[:, node]).max()))
+        return sorted(nodes, key=filled(self.setting.trial.state).__getitem__)
 
-    def _kept(self, found: Emptied, removed: Mask, worse: str, *, is_last: bool) -> Mapping[int, StayingNode]:
+    def _kept(self, found: Emptied, removed: Mask, worse: str, *, is_last: bool) -> Mapping[int, str]:
         """Nodes that are given back before the waves are planned again; none where the plan does all.
 
         The last time half of them, not only what lacks: if that plan does not hold either, none go.
@@ -281,12 +265,11 @@ class Emptying:
             if worse == UNSURVIVED and self._survival is not None and not is_last:
                 more = self._survival.given_back(found.end(self._problem.cluster), found.removed)
                 if more:
-                    return dict.fromkeys(more, StayingNode(UNTRIED))
-            against = StayingNode(_of_each(worse, len(gone)))
-            return dict.fromkeys(self._fullest(gone, len(gone) // 2), against)
-        return {node: StayingNode(UNSAFE) for node in self._fullest(stuck, len(stuck) // 2)}
+                    return dict.fromkeys(more, UNTRIED)
+            return dict.fromkeys(self._fullest(gone, len(gone) // 2), _of_each(worse, len(gone)))
+        return dict.fromkeys(self._fullest(stuck, len(stuck) // 2), UNSAFE)
 
-    def _beyond(self, gone: Mask, too_many: int, layout: Layout, worse: str) -> Mapping[int, StayingNode]:
+    def _beyond(self, gone: Mask, too_many: int, layout: Layout, worse: str) -> Mapping[int, str]:
         """The nodes to give back where replacements land anywhere; none where no better plan is expected.
 
         Fewer that go leave more room for theirs: so many are tried as are between those that went and what
@@ -297,11 +280,11 @@ class Emptying:
         if size - went <= went * effort.OPEN_GAIN:
             return {}
         others = np.flatnonzero(layout.removed & ~gone).tolist()
-        return {node: StayingNode(worse or UNSAFE) for node in self._fullest(others, size - went)}
+        return dict.fromkeys(self._fullest(others, size - went), worse or UNSAFE)
 
     def _fullest(self, nodes: Sequence[int], but: int) -> list[int]:
         """The nodes but so many, those that hold least."""
-        return self._order({node: () for node in nodes})[but:]
+        return self._order(nodes)[but:]
 
     def _why_worse(self, found: Emptied) -> str:
         """Why the cluster is worse than before when the nodes are empty, or deleted; empty if it is not."""

@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.consolidate.layout import SearchTask, shares
+from planner.consolidate.layout import SearchTask, filled, shares
 from planner.moves.constraint_counts import excesses, worse
 from planner.problem.nodes import Codes, Mask
 from planner.proof.meter import Meter
@@ -121,7 +121,7 @@ class NodeRemoval:
     def _filled(self, node: int) -> float:
         """What makes a node harder to take away: its load, or where few may move, its pods for its price."""
         if self._limits.most_moves is None:
-            return float(self._task.filled(node))
+            return float(filled(self._trial.state, node))
         return len(self._task.movable_on(node)) / max(1, int(self._removable.prices[node]))
 
     def take_away(self, node: int) -> bool:

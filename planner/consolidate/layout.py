@@ -181,10 +181,11 @@ class Layout:
     def moves(self, before: Layout) -> int:
         return int(before.counts.more_than(self.counts).numbers.sum())
 
-    def after(self, moves: Iterable[tuple[int, Move]], removed: Mask) -> Layout:
-        """The layout after some moves, each with the template of its pod, when some nodes go."""
+    def after(self, trial: TrialCluster, moves: Iterable[Move], removed: Mask) -> Layout:
+        """The layout after some moves in a cluster, when some nodes go."""
         change = Counter[Site]()
-        for template, move in moves:
+        for move in moves:
+            template = trial.template(move.pod)
             change[template, move.source] -= 1
             change[template, move.target] += 1
         return Layout(self.counts.plus(SiteCounts.at_sites(self.counts.size, change)), removed)
@@ -206,11 +207,6 @@ class SearchTask:
 
     def movable_on(self, node: int) -> list[int]:
         return [pod for pod in self.trial.state.pods_on[node] if self.movable.weights[pod]]
-
-    def filled(self, nodes: Codes | Mask | int) -> NDArray[np.float64]:
-        """The share of nodes that is requested, of the resource of which it is the largest."""
-        room = np.maximum(self.trial.problem.allocatable[:, nodes], 1)
-        return np.asarray((self.trial.state.used[:, nodes] / room).max(axis=0))
 
 
 def first_layout(problem: Problem, movable: Movable) -> Layout:
@@ -251,6 +247,12 @@ def _leaving(
     for node, number in numbers.items():
         for pod in sorted(on[node], key=movable.weights.__getitem__)[:number]:
             yield pod, node
+
+
+def filled(state: State, nodes: Codes | Mask | int | slice = slice(None)) -> NDArray[np.float64]:
+    """The share of nodes that is requested, of the resource of which it is the largest."""
+    room = np.maximum(state.problem.allocatable[:, nodes], 1)
+    return np.asarray((state.used[:, nodes] / room).max(axis=0))
 
 
 def shares(problem: Problem) -> NDArray[np.float64]:

@@ -22,20 +22,19 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
+from planner.proof import consolidation_effort as effort
 from planner.scheduler.profile import profiles_of
 from planner.state.state import State
 from planner.whatif.eviction import failing
 
 
-def room_for_losses(
-    losses: DomainLosses, setting: Setting, to_spare: int | None, *, shared: bool = False
-) -> Reserve | None:
+def room_for_losses(losses: DomainLosses, setting: Setting, to_spare: int | None) -> Reserve | None:
     """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
 
     None is what every plan keeps to: as many pods as now may be without a node, the largest ones.  Else, with
     thousandths, those that preemption may evict have room, too, and pods need none that find no node now.
-    Machines that are not added yet are none that have to stay.  If it is `shared`, each domain also has
-    room for an equal share of what is made again, beside those that can be nowhere else: so much spread
+    Machines that are not added yet are none that have to stay.  With any to spare, each of few domains also
+    has room for an equal share of what is made again, beside those that can be nowhere else: so much spread
     over domains asks for, and pods of no domain do not fill the emptiest one.
     """
     if not losses.all_come_again or (to_spare is None and losses.evicted) or not losses.of_domain:
@@ -44,7 +43,7 @@ def room_for_losses(
     room = _RoomAfterLoss(setting.trial, setting.movable, to_spare)
     lost = [column.codes == column.code_of[domain] for domain in losses.of_domain]
     kept = [room.outside(inside, now) for inside, now in zip(lost, losses.of_domain.values(), strict=True)]
-    if shared:
+    if to_spare and len(lost) <= effort.SURVIVAL_SHARED:
         kept += room.shares(lost)
     # More than all that is there is never asked for: the machines may not come.
     spare = [

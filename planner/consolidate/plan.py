@@ -214,21 +214,20 @@ class _Consolidation:
         """
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
         layout, best, is_lost = self._cheapest(self._carrying(), max_moves, share)
-        for to_spare, shared in self._to_spare():
+        for to_spare in self._to_spare():
             if not is_lost or best.cost <= self._least_cost(layout) or meter.cut_short():
                 break
             share = meter.part(meter.left() / 2)
-            carrying = self._carrying(to_spare=to_spare, shared=shared)
-            _, found, is_lost = self._cheapest(carrying, max_moves, share)
+            _, found, is_lost = self._cheapest(self._carrying(to_spare=to_spare), max_moves, share)
             best = min(best, found, key=lambda one: one.key)
         return layout, best
 
-    def _to_spare(self) -> Iterator[tuple[int, bool]]:
-        """How many thousandths further searches have to spare, and whether each domain has its share."""
+    def _to_spare(self) -> Iterator[int]:
+        """How many thousandths further searches have to spare."""
         if self._losses is not None:
             if may_need_less(self._losses, self._alone.problem):
-                yield 0, False
-            yield effort.SURVIVAL_TO_SPARE, len(self._losses.of_domain) <= effort.SURVIVAL_SHARED
+                yield 0
+            yield effort.SURVIVAL_TO_SPARE
 
     def _cheapest(
         self, carrying: CarryingOut, max_moves: int | None, meter: Meter
@@ -272,10 +271,8 @@ class _Consolidation:
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
 
-    def _carrying(
-        self, *, pins: bool = False, to_spare: int | None = None, shared: bool = False
-    ) -> CarryingOut:
-        return CarryingOut(pins or self._question.pins, self._wave_meter, self._losses, to_spare, shared)
+    def _carrying(self, *, pins: bool = False, to_spare: int | None = None) -> CarryingOut:
+        return CarryingOut(pins or self._question.pins, self._wave_meter, self._losses, to_spare)
 
     def _costlier(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
         """The best plan, and others with fewer moves: what few moves lead to, and what removals alone do."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout
+from planner.consolidate.layout import Layout, filled
 from planner.moves.constraint_counts import excesses, worse
 from planner.problem.nodes import Codes
 from planner.proof import consolidation_effort as effort
@@ -55,7 +55,7 @@ class Recreation(NodeRemoval):
     def _measure(self) -> tuple[int, float]:
         """The cost, and how even the loads of the nodes are: the more uneven, the sooner one is empty."""
         kept = self._removable.mask & ~self.removed
-        load = self._task.filled(kept)
+        load = filled(self._trial.state, kept)
         return self._cost(), -float((load * load * self._removable.prices[kept]).sum())
 
     def _iterate(self, draw: np.random.Generator) -> bool:
@@ -84,7 +84,7 @@ class Recreation(NodeRemoval):
         kept = np.flatnonzero(~self.removed)
         load = np.ones(len(kept))
         may_go = self._removable.mask[kept]
-        load[may_go] = self._task.filled(self._removable.mask & ~self.removed)
+        load[may_go] = filled(self._trial.state, self._removable.mask & ~self.removed)
         chances = draw.random(len(kept)) ** (0.3 + load)
         number = int(draw.integers(2, min(len(kept), effort.RECREATED_NODES) + 1)) if len(kept) > 1 else 1
         return [int(node) for node in kept[np.argsort(-chances)[:number]]]

@@ -63,7 +63,7 @@ class NodeRegions:
             filters_by_profile(self._trial.frameworks, batch.templates),
             self._keepable(nodes),
             self._touched(batch),
-            self._requirements(layout, region),
+            self._requirements(layout, region, batch),
         )
         model.hint(self._current(layout, nodes))
         found = model.solve(region.work, meter)
@@ -117,12 +117,14 @@ class NodeRegions:
             if not found.members.isdisjoint(batch.wanted) or not set(found.carriers).isdisjoint(batch.wanted)
         ]
 
-    def _requirements(self, layout: Layout, region: NodeRegion) -> KeptRequirements:
-        nodes = region.nodes
-        reserve = [*self._reserve(layout, nodes)]
+    def _requirements(self, layout: Layout, region: NodeRegion, batch: Batch) -> KeptRequirements:
+        reserve = [*self._reserve(layout, region.nodes)]
         most = self._limits.most_moves
         if most is not None:
-            most -= int(self._before.counts.more_than(layout.counts).where(~nodes).numbers.sum())
+            left = self._before.counts.more_than(layout.counts)
+            # The model counts those that leave its nodes, of templates that have pods there now.
+            counted = region.nodes[left.nodes] & np.isin(left.templates, [*batch.wanted])
+            most -= int(left.numbers[~counted].sum())
         return KeptRequirements(reserve, most, region.least_cost, region.emptied, self._sizes)
 
     def _reserve(self, layout: Layout, nodes: Mask) -> Iterator[tuple[int, Mapping[int, int]]]:

@@ -8,7 +8,7 @@ evictions do not end there, nodes with pods that stay Terminating, and nodes tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,11 +87,11 @@ class Removable:
     def cost(self, removed: Mask) -> int:
         return int(self.prices[~removed].sum())
 
-    def without(self, nodes: Mapping[int, StayingNode]) -> Removable:
+    def without(self, nodes: Iterable[int]) -> Removable:
         """The same, with some more nodes that stay."""
         mask = self.mask.copy()
         mask[[*nodes]] = False
-        return Removable(mask, self.prices, {**self.kept, **nodes})
+        return Removable(mask, self.prices)
 
 
 def goes_with_its_node(problem: Problem, pod: int) -> bool:

@@ -129,7 +129,7 @@ class Setting:
         for node, gone in enumerate(layout.removed.tolist()):
             if names[node] in index:
                 removed[index[names[node]]] = gone
-        return to.before.after(((to.trial.template(move.pod), move) for move in moves), removed)
+        return to.before.after(to.trial, moves, removed)
 
 
 def named(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Cluster
-from planner.consolidate.layout import Layout
+from planner.consolidate.layout import Layout, filled
 from planner.consolidate.loss import NO_DOMAIN, DomainLosses
 from planner.consolidate.setting import Setting
 from planner.problem.nodes import Mask
@@ -100,13 +100,13 @@ class SurvivingNodes:
         """Nodes outside of domains with room for what each lacks, the cheapest for it, then the fullest."""
         problem, prices = self.setting.problem, self.setting.removable.prices
         column, room = problem.nodes.column(self.losses.key), problem.allocatable.T.astype(np.float64)
-        filled = (self.setting.trial.state.used / np.maximum(problem.allocatable, 1)).max(axis=0)
+        load = filled(self.setting.trial.state)
         outside = np.array([column.codes != column.code_of.get(domain) for domain in lacking])
         needs, left, found = np.array([*lacking.values()]), removed.copy(), list[int]()
         while len(needs):
             value = np.where(outside & left, _covered(room, needs), 0.0).sum(axis=0)
             price = np.divide(prices, value, out=np.full(len(value), np.inf), where=value > 0)
-            best = int(np.lexsort((-filled, price))[0])
+            best = int(np.lexsort((-load, price))[0])
             if not value[best]:
                 break
             found.append(best)

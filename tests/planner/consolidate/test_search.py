@@ -15,12 +15,14 @@ from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, PlanLimits, Reserve, SearchTask, first_layout, moves_to
 from planner.consolidate.recreation import Recreation, Staying
+from planner.consolidate.regions import NodeRegion, NodeRegions
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
+from planner.cpsat.kept import COST
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
 from planner.proof import consolidation_effort as effort
@@ -216,6 +218,26 @@ def test_no_more_moves_than_allowed(most: int) -> None:
         assert found.layout.moves(tried.before) <= most, case
         assert case.least()[0] <= found.least_cost <= cost, case
         assert cost <= tried.removable.cost(found.layout.removed), case
+
+
+def test_a_region_knows_of_pods_that_have_left_it() -> None:
+    """What went wrong: those whose template has no pod there any more were not counted as moves.
+
+    A plan of 120 nodes had 130 moves where 120 were allowed, and cost less than its bound: an internal error.
+    """
+    web, api = (pod(app, "n0", app=app, owner=f"ReplicaSet/{app}") for app in ("web", "api"))
+    task = task_of(cluster(node("n0"), node("n1"), node("n2"), web, api, pod("stays", "n1")))
+    problem, none = task.trial.problem, task.trial.problem.nodes.none
+    moved = problem.pod_index["default/web"]
+    layout = task.before.after(task.trial, [Move(moved, 0, 2)], none)
+    task.trial.state.unbind(moved)
+    task.trial.state.bind(moved, 2)
+    region = NodeRegion(problem.nodes.mask_of([0, 1]), {COST: 1.0})
+    for most, cost in ((1, 1), (2, 0)):
+        regions = NodeRegions(replace(task, limits=PlanLimits(most_moves=most)))
+        _, found = regions.solve(layout, region, Meter(10, Clock(60)))
+        assert found is not None
+        assert found.values[COST] == cost
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(7))
