@@ -8,7 +8,7 @@ stays: without it the other one may fail for a reason that is not there; then th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -54,13 +54,16 @@ class _Question:
         return bool(plan.unplaced) and known
 
 
-def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict | None:
-    """A set of pods and fields that cannot be had together; None where all fit or nothing is proved."""
+def conflict(cluster: Cluster, pods: Sequence[str], meter: Meter) -> Conflict | None:
+    """A set of pods and fields that cannot be had together beside the pods that run.
+
+    Those named first are left out first. None where all fit or nothing is proved.
+    """
     question = _Question(meter)
-    batch, known = sorted(pods), {pod.key: pod for pod in cluster.pods}
+    batch, known = list(pods), {pod.key: pod for pod in cluster.pods}
     if not question.fails(_only(cluster, batch)):
         return None
-    for pod in list(batch):
+    for pod in pods:
         fewer = [other for other in batch if other != pod]
         if any(_counts(known[other], known[pod]) for other in fewer):
             question.proved = False
@@ -69,7 +72,7 @@ def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict |
     smallest = _only(cluster, batch)
     fields = [*_fields([pod for pod in smallest.pods if pod.key in set(batch)])]
     return Conflict(
-        pods=tuple(batch),
+        pods=tuple(sorted(batch)),
         fields=tuple(
             ConflictField(pods=tuple(sorted(f.pods)), field=f.field, value=f.value)
             for f in _needed(question, smallest, fields)

@@ -332,8 +332,8 @@ def test_pods_that_no_field_keeps_apart_have_no_table_of_fields(planner: Planner
     ended = planner("explain", "--batch", "-f", write(tmp_path / "web.json", tainted, pod("web")))
     assert ended.out.splitlines()[-5:] == [
         "",
-        "These cannot be placed together, whatever goes where: a minimal set of pods. They could not without",
-        "constraints, selectors, ports and requests either.",
+        "Beside the pods that run these cannot be placed together, whatever goes where: a minimal set of",
+        "pods. They could not without constraints, selectors, ports and requests either.",
         "PODS",
         "shop/web",
     ]

@@ -68,7 +68,7 @@ def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock
 def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
     """The pods and fields that exclude each other."""
     least = "a minimal set" if found.minimal else "a set, perhaps not minimal,"
-    lead = f"These cannot be placed together, whatever goes where: {least} of pods"
+    lead = f"Beside the pods that run these cannot be placed together, whatever goes where: {least} of pods"
     if not found.fields:
         # Such as a taint or a volume: it is no field that the pods could do without.
         yield Sentence(f"{lead}. They could not without constraints, selectors, ports and requests either.")
