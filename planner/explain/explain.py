@@ -94,7 +94,10 @@ def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: 
     asked = pods if wanted is None else pods & wanted
     if asked.isdisjoint(left):
         return None
-    return conflict(cluster, sorted(asked, key=lambda pod: (pod in left, pod)), meter)
+    kinds: dict[int, list[str]] = {}
+    for pod in sorted(asked, key=lambda pod: (pod in left, pod)):
+        kinds.setdefault(int(static.problem.template_of[static.problem.pod_index[pod]]), []).append(pod)
+    return conflict(cluster, [*kinds.values()], meter)
 
 
 def _check_names(static: AtRest, wanted: set[str] | None) -> None:
