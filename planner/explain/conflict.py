@@ -45,7 +45,7 @@ class _Question:
         self.proved = True
 
     def fails(self, cluster: Cluster, *, decisive: bool = True) -> bool:
-        """Whether it is proved that not all pods can be placed; if decisive and open, it spoils minimality."""
+        """Whether it is proved that not all pods can be placed; if decisive and open, nothing is minimal."""
         if self._meter.over():
             self.proved = self.proved and not decisive
             return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from itertools import compress
 from operator import not_
+from typing import Any
 
 from models import Cluster
 from models.controllers.apply import (
@@ -204,7 +205,8 @@ def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:
 
 def selected(manifests: Snapshot, selector: LabelSelector) -> tuple[Snapshot, Sequence[str]]:
     """The manifests that `kubectl apply -l` takes, and a note about the others."""
-    kept, others = {}, []
+    kept: dict[str, Any] = {}
+    others: list[str] = []
     for field in fields(manifests):
         found = getattr(manifests, field.name)
         if field.name not in _NO_MANIFESTS and isinstance(found, tuple):
