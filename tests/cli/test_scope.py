@@ -95,6 +95,13 @@ def test_a_selector_that_selects_nothing(planner: Planner, two_teams: str) -> No
     assert ended.err == "error: -l app=web: no pod in namespace other has such labels\n"
 
 
+def test_a_selector_beside_pods_that_are_named(planner: Planner, two_teams: str) -> None:
+    """What went wrong: a selector that did not choose the named pod was passed over."""
+    ended = planner("explain", "-f", two_teams, "web-0", "-l", "app=web")
+    assert ended.code == 2
+    assert "-l app=web chooses among all pending pods, and web-0 is named" in ended.err
+
+
 def test_labels_that_only_a_template_has_are_there(planner: Planner, tmp_path: Path) -> None:
     """A workload without replicas is nothing to be wrong about, and no mistake."""
     web = deployment("web", replicas=0)
