@@ -276,6 +276,9 @@ def test_survive_tells_of_an_outage_only_what_it_adds(planner: Planner, tmp_path
     assert "ReplicaSet/web" in meanwhile
     assert "ReplicaSet/big" not in meanwhile
     assert "ReplicaSet/big" in planner("check", "--survive", ZONE, "-f", path, "-v").out.partition("wait:")[2]
+    asked = ("check", "--survive", ZONE, "-f", path, "-l", "app=big", "-o", "json")
+    chosen = Survival.model_validate_json(planner(*asked).out).domains[0].meanwhile
+    assert {left.workload for left in chosen} == {"ReplicaSet/big"}, "the selector was passed over"
 
 
 def test_survive_says_how_many_pods_a_change_helps(planner: Planner, tmp_path: Path) -> None:
