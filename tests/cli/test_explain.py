@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.output.page import Page
+from cli.output.render import show
 from cli.output.views.explanation import consequences
 from planner.documents.explanation import Explanation, ExplanationList, Fix, FixChange
 from planner.documents.survival import Survival
@@ -340,3 +342,15 @@ def test_pods_that_no_field_keeps_apart_have_no_table_of_fields(planner: Planner
         "PODS",
         "shop/web",
     ]
+
+
+def test_many_groups_of_pods_are_cut(
+    planner: Planner, stuck: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What went wrong: of 110 groups there were 4,923 lines."""
+    found = ExplanationList.model_validate_json(planner("explain", "-f", stuck, "-o", "json").out)
+    for verbose, shown in ((False, 20), (True, 60)):
+        show(found.model_copy(update={"items": found.items * 30}), Page.of(None, verbose))
+        told = capsys.readouterr().out
+        assert told.count(" stays pending:\n") == shown
+        assert told.endswith("\nand 40 groups of like pods more (-v shows all)\n") is not verbose

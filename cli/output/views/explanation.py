@@ -33,8 +33,11 @@ def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Se
     items = _items(document)
     if len(items) != 1:
         yield section("", _verdict(items, bool(getattr(document, "contradicted", ()))))
-    for item in items:
+    shown = items[: page.most(items)]
+    for item in shown:
         yield from _explanation(item, page, item.pod if len(items) > 1 else "")
+    if more := len(items) - len(shown):
+        yield section("", Sentence(f"and {counted(more, 'group')} of like pods more (-v shows all)"))
     if isinstance(document, ExplanationList) and document.conflict is not None:
         yield section("What excludes each other", *_conflict(document.conflict, page))
 
