@@ -60,8 +60,13 @@ def explain(
     """
     from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.scope import Scope
+    from models import InputError
     from planner import explain as find_out
 
+    if pod and selector:
+        raise InputError(
+            [f"-l {selector} chooses among all pending pods, and {pod[0]} is named: one of them"]
+        )
     scope = Scope.of(namespace, all_namespaces, selector)
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     scope.check(cluster)

@@ -136,7 +136,9 @@ def fleet(
 
     own = Shared(jobs, timeout, memory, resume, dask, output, report, metrics, verbose)
     words, extra, changes = _question(invocation, command, filename)
-    found: Sequence[ClusterSource] = many_clusters(contexts, snapshots, kubeconfig, part, every=all_contexts)
+    found: Sequence[ClusterSource] = many_clusters(
+        contexts, snapshots, kubeconfig, part, every=all_contexts, but=(resume, report, metrics)
+    )
     Run("Fleet", invocation.obj, own, (command, *words, *extra), vary or (), changes).give(found)
 
 

@@ -215,7 +215,7 @@ class _Asking:
             if self.kept is None:
                 found = ((name, file.stat()) for name, file in every_file(files))
                 return " ".join(f"{name}/{now.st_mtime_ns}/{now.st_size}" for name, now in found)
-            return digest_of(files)
+            return digest_of(files, self.kept.folder)
         except OSError:
             return ""
 

@@ -60,7 +60,8 @@ Prune = Annotated[
     typer.Option(
         "--prune",
         metavar="SELECTOR",
-        help="As `kubectl apply --prune -l`: workloads with these labels that no manifest has are removed.",
+        help="As `kubectl apply --prune -l`: only manifests with these labels are applied, and workloads "
+        "with them that no manifest has are removed.",
     ),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,15 +59,21 @@ def one_cluster(
 
 
 def many_clusters(
-    contexts: str | None, snapshots: str | None, kubeconfig: str | None, part: str | None, *, every: bool
+    contexts: str | None,
+    snapshots: str | None,
+    kubeconfig: str | None,
+    part: str | None,
+    *,
+    every: bool,
+    but: Iterable[str | None] = (),
 ) -> list[ClusterSource]:
-    """The clusters of a fleet."""
+    """The clusters of a fleet; what lies at a path of `but`, where answers are written, is none."""
     if sum((contexts is not None, every, snapshots is not None)) != 1:
         raise InputError(["which clusters? one of --contexts A,B, --all-contexts and --snapshots DIR"])
     if snapshots == "":
         raise InputError(["--snapshots: the name of a folder is missing"])
     if snapshots is not None:
-        found = _in_folder(Path(snapshots))
+        found = _in_folder(Path(snapshots), {Path(name).resolve() for name in but if name})
     else:
         named = _known(kubeconfig) if contexts is None else [name for name in contexts.split(",") if name]
         found = [ClusterSource(name, (), False, name, kubeconfig) for name in dict.fromkeys(named)]
@@ -91,9 +97,10 @@ def check_question(invocation: typer.Context, command: str, words: Sequence[str]
     return given(found.make_context(command, list(words), parent=group))
 
 
-def _in_folder(folder: Path) -> list[ClusterSource]:
+def _in_folder(folder: Path, but: Collection[Path]) -> list[ClusterSource]:
     try:
-        entries = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        entries = sorted(path for path in visible if path.resolve() not in but)
     except OSError as error:
         raise InputError([f"--snapshots {folder}: {system_reason(error)}"]) from None
     if not entries:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cli.output.staying_pods import on_node
 from models.errors import InternalError
 from models.words import value_told
+from planner.audit.contradicted import notes_of
 from planner.documents.drain import DrainPlan
 from planner.documents.plan import CheckReport, Document, Simulation
 from planner.documents.rollout import AppliedSimulation, BrokenConstraint, Rollout, WorkloadRollout
@@ -30,9 +31,9 @@ def cases_of(document: Document) -> list[JUnitCase]:
         case Rollout():
             return [*_rollouts(document.workloads), *_broken(document.broken, document.replays.runs)]
         case AppliedSimulation():
-            return [*_rollouts(document.rollouts), *_decisions(document)]
+            return [*_rollouts(document.rollouts), *_decisions(document), *_contradicted(document)]
         case Simulation():
-            return [*_decisions(document)]
+            return [*_decisions(document), *_contradicted(document)]
         case CheckReport():
             return [*_constraints(document)]
         case DrainPlan():
@@ -72,6 +73,12 @@ def _decisions(document: Simulation) -> Iterator[JUnitCase]:
     for (namespace, subject), found in lines.items():
         pods = "1 pod stays" if len(found) == 1 else f"{len(found)} pods stay"
         yield JUnitCase("scheduling", namespace, subject, f"{pods} pending: {found[0]}" if found else "")
+
+
+def _contradicted(document: Simulation) -> Iterator[JUnitCase]:
+    for item, note in zip(document.contradicted, notes_of(document.contradicted), strict=True):
+        namespace, _, name = item.example.partition("/")
+        yield JUnitCase("kube-scheduler's own line", namespace, f"Pod/{name}", note)
 
 
 def _constraints(document: CheckReport) -> Iterator[JUnitCase]:

@@ -11,15 +11,13 @@ from cli.output.workloads import WorkloadNames
 from models import Cluster, InputError
 from models.controllers.reconcile import workloads_of
 from models.objects.selectors import LabelSelector
+from planner.audit.contradicted import contradictions
 from planner.audit.spread_counts import spelled
-from planner.documents.plan import (
-    CheckReport,
-    ConstraintReport,
-    Simulation,
-    SpreadChange,
-)
+from planner.documents.plan import CheckReport, ConstraintPart, Simulation, WorkloadPart
 from planner.documents.reasons import pending_by_reason
-from planner.documents.survival import LostPending, Survival, WorkloadLoss
+from planner.documents.rollout import AppliedSimulation
+from planner.documents.survival import Survival
+from planner.problem.problem import Problem
 from planner.whatif.named import suggestion, workload_named
 
 
@@ -98,10 +96,16 @@ class Scope:
             return document
         pods, shown = self.pods(cluster), self._rows(cluster)
         decisions = tuple(decision for decision in document.decisions if decision.pod in pods)
-        spread = tuple(row for row in document.spread if shown(row))
-        return document.model_copy(
-            update={"decisions": decisions, "spread": spread, "pending": pending_by_reason(decisions)}
-        )
+        update: dict[str, object] = {
+            "decisions": decisions,
+            "spread": tuple(row for row in document.spread if shown(row)),
+            "pending": pending_by_reason(decisions),
+        }
+        if isinstance(document, AppliedSimulation):
+            update["rollouts"] = tuple(row for row in document.rollouts if shown(row))
+        if document.contradicted:
+            update["contradicted"] = contradictions(Problem(cluster), pods)
+        return document.model_copy(update=update)
 
     def of_check(self, document: CheckReport, cluster: Cluster) -> CheckReport:
         """The report on the chosen pods' constraints."""
@@ -134,6 +138,7 @@ class Scope:
             rows = tuple(row for row in loss.workloads if shown(row))
             left = tuple(row for row in loss.pending if shown(row))
             update = {"workloads": rows, "pending": left, "pods": sum(row.lost for row in rows)}
+            update["meanwhile"] = tuple(row for row in loss.meanwhile if shown(row))
             domains.append(loss.model_copy(update={**update, "ok": all(row.ok for row in rows)}))
         failures = sum(not row.ok for loss in domains for row in loss.workloads)
         return document.model_copy(update={"domains": tuple(domains), "failures": failures})
@@ -151,10 +156,8 @@ class Scope:
         workloads = WorkloadNames(cluster)
         return {pod for pod in found if (pod.partition("/")[0], workloads.of(pod)) not in self.excluded}
 
-    def _rows(
-        self, cluster: Cluster
-    ) -> Callable[[ConstraintReport | SpreadChange | WorkloadLoss | LostPending], bool]:
-        """Whether a constraint is one of the chosen pods'."""
+    def _rows(self, cluster: Cluster) -> Callable[[ConstraintPart | WorkloadPart], bool]:
+        """Whether a row is about the chosen pods."""
         if self.selector is None:
             return lambda row: (
                 self.namespace in (None, row.namespace) and (row.namespace, row.workload) not in self.excluded

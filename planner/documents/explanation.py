@@ -135,7 +135,7 @@ class ConflictField(DocumentPart):
 
 
 class Conflict(DocumentPart):
-    """Pods that cannot be placed together because of these fields: without any one of them they could."""
+    """Pods that cannot be placed beside those that run: without any one of these fields they could."""
 
     pods: tuple[str, ...]
     """Pods that cannot be placed together."""

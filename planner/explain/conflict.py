@@ -8,9 +8,10 @@ stays: without it the other one may fail for a reason that is not there; then th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from models import Cluster
 from models.objects.affinity import PodAffinity
@@ -44,33 +45,48 @@ class _Question:
         self._meter = meter
         self.proved = True
 
-    def fails(self, cluster: Cluster) -> bool:
-        """Whether it is proved that not all pods can be placed; an open question spoils minimality."""
+    def fails(self, cluster: Cluster, *, decisive: bool = True) -> bool:
+        """Whether it is proved that not all pods can be placed; if decisive and open, nothing is minimal."""
         if self._meter.over():
-            self.proved = False
+            self.proved = self.proved and not decisive
             return False
         plan = solve_as_part(cluster, self._meter)
         known = not plan.unplaced or plan.status == "Optimal"
-        self.proved = self.proved and known
+        self.proved = self.proved and (known or not decisive)
         return bool(plan.unplaced) and known
 
 
-def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict | None:
-    """A set of pods and fields that cannot be had together; None where all fit or nothing is proved."""
+def conflict(cluster: Cluster, kinds: Sequence[Sequence[str]], meter: Meter) -> Conflict | None:
+    """A set of pods and fields that cannot be had together beside the pods that run.
+
+    Pods alike come together, and those named first are left out first. None where all fit or nothing is
+    proved.
+    """
     question = _Question(meter)
-    batch, known = sorted(pods), {pod.key: pod for pod in cluster.pods}
-    if not question.fails(_only(cluster, batch)):
+    batch, known = [*kinds], {pod.key: pod for pod in cluster.pods}
+    if not question.fails(_only(cluster, chain(*batch))):
         return None
-    for pod in list(batch):
-        fewer = [other for other in batch if other != pod]
-        if any(_may_need(known[other], known[pod]) for other in fewer):
+    for place in range(len(batch)):
+        kind = batch[place]
+        others = (known[other[0]] for other in (*batch[:place], *batch[place + 1 :]) if other)
+        if any(_may_need(other, known[kind[0]]) for other in others):
             question.proved = False
-        elif fewer and question.fails(_only(cluster, fewer)):
-            batch = fewer
-    smallest = _only(cluster, batch)
-    fields = [*_fields([pod for pod in smallest.pods if pod.key in set(batch)])]
+            continue
+        # Where one pod cannot be left out, no other one alike can.
+        less = len(kind)
+        while less:
+            batch[place] = kind[less:]
+            if any(batch) and question.fails(_only(cluster, chain(*batch)), decisive=less == 1):
+                kind = kind[less:]
+            else:
+                less //= 2
+            less = min(less, len(kind))
+        batch[place] = kind
+    pods = sorted(chain(*batch))
+    smallest = _only(cluster, pods)
+    fields = [*_fields([pod for pod in smallest.pods if pod.key in set(pods)])]
     return Conflict(
-        pods=tuple(batch),
+        pods=tuple(pods),
         fields=tuple(
             ConflictField(pods=tuple(sorted(f.pods)), field=f.field, value=f.value)
             for f in _needed(question, smallest, fields)
@@ -104,7 +120,7 @@ def _may_need(pod: Pod, other: Pod) -> bool:
     return not alike and counts(pod, other)
 
 
-def _only(cluster: Cluster, pending: list[str]) -> Cluster:
+def _only(cluster: Cluster, pending: Iterable[str]) -> Cluster:
     chosen = set(pending)
     return replace(cluster, pods=tuple(p for p in cluster.pods if p.node_name or p.key in chosen))
 

@@ -26,6 +26,7 @@ from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 from planner.scheduler.remarks import notes_on
 
+_TOGETHER = "no pods were found that exclude each other: `planner solve` may place more of them together"
 _CUT = "{why} before it was known which pods and fields exclude each other"
 
 
@@ -65,6 +66,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
             *(("stopped: not every change was tried out",) if untried else ()),
             *notes_of(contradicted),
             *unreached(static.problem.cluster, items),
+            *((_TOGETHER,) if meter is not None and items and found is None and cut is None else ()),
             *((_CUT.format(why="it was stopped" if cut.stopped else "the time was up"),) if cut else ()),
         ),
     )
@@ -82,10 +84,20 @@ def _making_room(static: AtRest, wanted: set[str] | None) -> Iterator[str]:
 
 
 def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:
-    """What keeps the pending pods of the snapshot from being placed together."""
+    """What keeps pending pods of the snapshot from being placed together, where the scheduler leaves some.
+
+    Pods that it places, if need be by preemption, are the first to be left out.
+    """
+    left = {static.problem.pods[pod].key for pod in static.left}
     gated = {static.problem.pods[pod].key for pod in static.left if static.problem.held_back(pod)}
     pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
-    return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), meter)
+    asked = pods if wanted is None else pods & wanted
+    if asked.isdisjoint(left):
+        return None
+    kinds: dict[int, list[str]] = {}
+    for pod in sorted(asked, key=lambda pod: (pod in left, pod)):
+        kinds.setdefault(int(static.problem.template_of[static.problem.pod_index[pod]]), []).append(pod)
+    return conflict(cluster, [*kinds.values()], meter)
 
 
 def _check_names(static: AtRest, wanted: set[str] | None) -> None:

@@ -20,10 +20,12 @@ _CHUNK = 1 << 20
 _ANSWERED = (0, 1)
 
 
-def digest_of(files: Iterable[Path]) -> str:
-    """The content of files, and of all files in folders, as a short text."""
-    found = hashlib.blake2b(digest_size=16)
+def digest_of(files: Iterable[Path], but: Path) -> str:
+    """The content of files, and of all in folders, as a short text, without those in the folder `but`."""
+    found, but = hashlib.blake2b(digest_size=16), but.resolve()
     for name, file in every_file(files):
+        if but in file.resolve().parents:
+            continue
         found.update(os.fsencode(f"\0{name}\0"))
         with file.open("rb") as stream:
             while chunk := stream.read(_CHUNK):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.output.page import Page
+from cli.output.render import show
 from cli.output.views.explanation import consequences
 from planner.documents.explanation import Explanation, ExplanationList, Fix, FixChange
 from planner.documents.survival import Survival
@@ -276,6 +278,9 @@ def test_survive_tells_of_an_outage_only_what_it_adds(planner: Planner, tmp_path
     assert "ReplicaSet/web" in meanwhile
     assert "ReplicaSet/big" not in meanwhile
     assert "ReplicaSet/big" in planner("check", "--survive", ZONE, "-f", path, "-v").out.partition("wait:")[2]
+    asked = ("check", "--survive", ZONE, "-f", path, "-l", "app=big", "-o", "json")
+    chosen = Survival.model_validate_json(planner(*asked).out).domains[0].meanwhile
+    assert {left.workload for left in chosen} == {"ReplicaSet/big"}, "the selector was passed over"
 
 
 def test_survive_says_how_many_pods_a_change_helps(planner: Planner, tmp_path: Path) -> None:
@@ -332,8 +337,20 @@ def test_pods_that_no_field_keeps_apart_have_no_table_of_fields(planner: Planner
     ended = planner("explain", "--batch", "-f", write(tmp_path / "web.json", tainted, pod("web")))
     assert ended.out.splitlines()[-5:] == [
         "",
-        "These cannot be placed together, whatever goes where: a minimal set of pods. They could not without",
-        "constraints, selectors, ports and requests either.",
+        "Beside the pods that run these cannot be placed together, whatever goes where: a minimal set of",
+        "pods. They could not without constraints, selectors, ports and requests either.",
         "PODS",
         "shop/web",
     ]
+
+
+def test_many_groups_of_pods_are_cut(
+    planner: Planner, stuck: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What went wrong: of 110 groups there were 4,923 lines."""
+    found = ExplanationList.model_validate_json(planner("explain", "-f", stuck, "-o", "json").out)
+    for verbose, shown in ((False, 20), (True, 60)):
+        show(found.model_copy(update={"items": found.items * 30}), Page.of(None, verbose))
+        told = capsys.readouterr().out
+        assert told.count(" stays pending:\n") == shown
+        assert told.endswith("\nand 40 groups of like pods more (-v shows all)\n") is not verbose

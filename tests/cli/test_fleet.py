@@ -210,6 +210,18 @@ def test_only_what_is_missing_is_asked_again(planner: Planner, zones: str, tmp_p
     assert len([*kept.iterdir()]) == 7
 
 
+def test_what_a_run_writes_is_no_cluster_of_the_next(
+    planner: Planner, clusters: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: kept answers and the report were rows, and answers depended on those kept before."""
+    monkeypatch.chdir(clusters)
+    own = ("--resume", "check", "--report", "report.html", "--metrics", "metrics.prom")
+    first, second = (planner("fleet", "check", "--snapshots", ".", *own, "-o", "json").out for _ in range(2))
+    assert first == second
+    assert {row["cluster"] for row in rows_of(second)} == {"broken", "lopsided", "well"}
+    assert len([*(clusters / "check").iterdir()]) == 2
+
+
 @pytest.mark.long
 def test_kept_answers_depend_on_files_that_flags_name(
     planner: Planner, zones: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -211,6 +211,16 @@ def test_a_long_list_is_summed_up(planner: Planner, tmp_path: Path) -> None:
     assert len(rows(script, "cost")[0][2].split()) == 60
 
 
+def test_a_long_list_begins_with_what_differs(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: 20 of 65 pods were shown, and none that only one of the choices takes."""
+    pods = {f"web-{number:03}": ("a1" if number < 60 else "b1") for number in range(70)}
+    lines = planner(
+        "scale-down", "-f", deployed(tmp_path / "many.json", pods), "deploy/web=10"
+    ).out.splitlines()
+    first = [line.split()[2:] for line in lines[3:13]]
+    assert sorted(first) == [["goes", "stays"]] * 5 + [["stays", "goes"]] * 5
+
+
 def test_what_if_flags_come_first(planner: Planner, lopsided: str) -> None:
     """The question is asked about the changed cluster."""
     ended = planner("scale-down", "-f", lopsided, "deploy/web=3", "--scale", "deploy/web=6", "-o", "json")

@@ -10,6 +10,8 @@ from tests import builders
 from tests.cli.conftest import Planner
 from tests.cli.manifests import Object, deployment, lopsided, node, pod, write
 
+HALF_WAY = Path(__file__).parents[2] / "examples" / "50-rollout-half-way"
+
 
 @pytest.fixture
 def two_teams(tmp_path: Path) -> str:
@@ -45,6 +47,29 @@ def test_the_exit_code_is_about_what_is_shown(planner: Planner, two_teams: str) 
     """A team's pipeline does not fail for another team's pod."""
     assert planner("simulate", "-f", two_teams, "-n", "other").code == 0
     assert planner("simulate", "-f", two_teams, "-l", "app=db").code == 0
+
+
+def test_what_others_are_told_is_no_finding_here(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: exit code 1 for a line about another namespace, and none was an error in pipelines."""
+    line = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    told = pod("told", namespace="other")
+    told["status"] = {"conditions": [line | {"message": "0/1 nodes are available: 1 Insufficient cpu."}]}
+    asked = ("simulate", "-f", write(tmp_path / "told.json", node("a1"), pod("ours"), told))
+    ours, theirs = (planner(*asked, "-n", name, "-o", "github") for name in ("shop", "other"))
+    assert (ours.code, "::error" in ours.out) == (0, False)
+    assert (theirs.code, "::error" in theirs.out) == (1, True)
+    assert planner(*asked).verdict == "2 pods placed. Of 1 pod kube-scheduler says otherwise."
+
+
+def test_rollouts_of_others_are_not_shown(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: they were, and one that stops half-way was a finding."""
+    before = (f"{HALF_WAY}/nodes.yaml", f"{HALF_WAY}/running.yaml", f"{HALF_WAY}/next/too-large.yaml")
+    ours = write(tmp_path / "ours.json", pod("ours", app="ours"))
+    asked = ("simulate", *(word for name in (*before, ours) for word in ("-f", name)))
+    ended = planner(*asked)
+    assert (ended.code, "1 stops half-way" in ended.out) == (1, True)
+    ended = planner(*asked, "-l", "app=ours")
+    assert (ended.code, ended.verdict) == (0, "1 pod placed.")
 
 
 def test_check_is_about_what_is_shown(planner: Planner, tmp_path: Path) -> None:
@@ -93,6 +118,13 @@ def test_a_selector_that_selects_nothing(planner: Planner, two_teams: str) -> No
     ended = planner("simulate", "-f", two_teams, "-n", "other", "-l", "app=web")
     assert ended.code == 2
     assert ended.err == "error: -l app=web: no pod in namespace other has such labels\n"
+
+
+def test_a_selector_beside_pods_that_are_named(planner: Planner, two_teams: str) -> None:
+    """What went wrong: a selector that did not choose the named pod was passed over."""
+    ended = planner("explain", "-f", two_teams, "web-0", "-l", "app=web")
+    assert ended.code == 2
+    assert "-l app=web chooses among all pending pods, and web-0 is named" in ended.err
 
 
 def test_labels_that_only_a_template_has_are_there(planner: Planner, tmp_path: Path) -> None:

@@ -33,8 +33,11 @@ def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Se
     items = _items(document)
     if len(items) != 1:
         yield section("", _verdict(items, bool(getattr(document, "contradicted", ()))))
-    for item in items:
+    shown = items[: page.most(items)]
+    for item in shown:
         yield from _explanation(item, page, item.pod if len(items) > 1 else "")
+    if more := len(items) - len(shown):
+        yield section("", Sentence(f"and {counted(more, 'group')} of like pods more (-v shows all)"))
     if isinstance(document, ExplanationList) and document.conflict is not None:
         yield section("What excludes each other", *_conflict(document.conflict, page))
 
@@ -68,7 +71,7 @@ def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock
 def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
     """The pods and fields that exclude each other."""
     least = "a minimal set" if found.minimal else "a set, perhaps not minimal,"
-    lead = f"These cannot be placed together, whatever goes where: {least} of pods"
+    lead = f"Beside the pods that run these cannot be placed together, whatever goes where: {least} of pods"
     if not found.fields:
         # Such as a taint or a volume: it is no field that the pods could do without.
         yield Sentence(f"{lead}. They could not without constraints, selectors, ports and requests either.")

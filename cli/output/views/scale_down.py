@@ -28,9 +28,11 @@ def names(document: ScaleDown) -> Iterator[str]:
 
 
 def _victims(document: ScaleDown, page: Page) -> Table:
-    """Every pod that goes by one choice or the other; of long lists the first."""
+    """Every pod that goes by one choice or the other; of long lists some, the differences first."""
     ours, theirs = set(document.best.victims), set(document.controller.victims)
     either = list(dict.fromkeys((*document.best.victims, *document.controller.victims)))
+    if page.most(either) is not None:
+        either.sort(key=lambda pod: pod in ours and pod in theirs)
     rows = [[*pod.split("/", 1), _goes(pod in theirs), _goes(pod in ours)] for pod in either]
     return Table(("NAMESPACE", "NAME", "CONTROLLER", "BEST"), rows_of(rows), noun="pod", most=page.most(rows))
 

@@ -101,6 +101,9 @@ def _verdict(document: Simulation) -> VerdictBlock:
     pending = sum(reason.pods for reason in document.pending)
     victims = sum(len(decision.victims) for decision in document.decisions)
     told, stuck = _stuck(document)
+    if otherwise := sum(item.pods for item in document.contradicted):
+        told += f" Of {counted(otherwise, 'pod')} kube-scheduler says otherwise."
+        stuck += otherwise
     if not document.decisions:
         return VerdictBlock(f"No pods are pending.{told}", "bad" if stuck else "plain")
     sentence = f"{counted(len(document.decisions) - pending, 'pod')} placed"
@@ -114,7 +117,7 @@ def _verdict(document: Simulation) -> VerdictBlock:
 
 def _stuck(document: Simulation) -> tuple[str, int]:
     """How many of the rollouts do not complete, in words and as a number."""
-    if not isinstance(document, AppliedSimulation):
+    if not isinstance(document, AppliedSimulation) or not document.rollouts:
         return "", 0
     stuck, number = sum(not row.completes for row in document.rollouts), len(document.rollouts)
     if stuck:

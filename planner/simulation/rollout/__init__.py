@@ -17,7 +17,7 @@ from planner.proof.effort import STANDARD, Effort
 from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.draw import RolloutDraw, play
 from planner.simulation.rollout.fixes import RolloutFixes
-from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned, without_made
+from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned, selected, without_made
 from planner.simulation.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.simulation.rollout.restart import all_restarted, unchanged
 from planner.simulation.rollout.scaling_path import NO_RUN, trajectory
@@ -45,16 +45,18 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
 
     The first draw gives ties to the smallest name; of `replays` more everything that a cluster leaves to
     chance is drawn: ties, which controller is first, and when pods become ready or have ended. With
-    `restart` every template is taken for changed; `prune` chooses workloads that go when no manifest has
-    them. A stop ends the draws, and the one that is under way; without any there is NoAnswer.
+    `restart` every template is taken for changed; `prune` chooses the manifests that are applied, and the
+    workloads that go when none of these has them. A stop ends the draws, and the one that is under way;
+    without any there is NoAnswer.
     """
     manifests, made = without_made(cluster, manifests)
     manifests = all_restarted(manifests) if restart else manifests
+    manifests, others = (manifests, ()) if prune is None else selected(manifests, prune)
     gone = [] if prune is None else pruned(cluster, manifests, prune)
     prepared = prepare(cluster, manifests, gone, effort)
     if not prepared.makers:
         nothing = "the manifests have no workload: nothing would be rolled out"
-        raise InputError([*not_played(manifests), *made] or [nothing])
+        raise InputError([*others, *not_played(manifests), *made] or [nothing])
     before = Before.of(cluster, manifests, prepared)
     draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)
     ends = [counts_at(prepared.problem, draw.simulation.scheduler.state) for draw in draws]
@@ -77,6 +79,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
                 (
                     *prepared.notes,
                     *made,
+                    *others,
                     *unchanged(cluster, manifests),
                     *before.notes(ends),
                     *_missing(draws, replays),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from itertools import compress
+from operator import not_
+from typing import Any
 
 from models import Cluster
 from models.controllers.apply import (
@@ -23,6 +26,7 @@ from models.errors import InputError
 from models.objects.custom_workload import is_custom
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
+from models.words import counted, listed
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
 from planner.scheduler.profile import profiles_of
@@ -34,6 +38,8 @@ from planner.simulation.rollout.slots import Slots
 from planner.whatif.victims import as_of
 
 _NOW = timedelta()
+#: Fields of a snapshot that are no objects to be applied.
+_NO_MANIFESTS = {"admitted_templates", "replaced", "notes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +201,23 @@ def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:
         runtime_classes=after.runtime_classes,
         service_accounts=after.service_accounts,
     )
+
+
+def selected(manifests: Snapshot, selector: LabelSelector) -> tuple[Snapshot, Sequence[str]]:
+    """The manifests that `kubectl apply -l` takes, and a note about the others."""
+    kept: dict[str, Any] = {}
+    others: list[str] = []
+    for field in fields(manifests):
+        found = getattr(manifests, field.name)
+        if field.name not in _NO_MANIFESTS and isinstance(found, tuple):
+            matching = [selector.matches(item.metadata.labels) for item in found]
+            kept[field.name] = tuple(compress(found, matching))
+            others += [f"{item.kind} {item.key}" for item in compress(found, map(not_, matching))]
+    if not others:
+        return manifests, ()
+    objects = counted(len(others), "object")
+    note = f"{objects} without the labels of --prune: kubectl apply leaves out {listed(others)}"
+    return replace(manifests, **kept), (note,)
 
 
 def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:

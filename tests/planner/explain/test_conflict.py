@@ -32,6 +32,14 @@ def test_too_many_pods_for_the_cpu() -> None:
     assert found.minimal
 
 
+def test_many_pods_alike_are_left_out_together() -> None:
+    """What went wrong: one by one, each with a whole plan: of 600, 449 were left after half a minute."""
+    pods = [pod(f"web-{number:03}", cpu="1") for number in range(1000)]
+    found = conflict_of(node("a"), *pods, pod("small", memory="1Mi"))
+    assert found is not None
+    assert (found.pods[0], len(found.pods), found.minimal) == ("default/web-995", 5, True)
+
+
 def test_two_constraints_of_one_pod() -> None:
     """Each alone could be kept: both are named."""
     running = [pod(f"p{n}", on=on, app="web") for n, on in enumerate(["n1", "n1", "n2", "n3", "n3"])]
@@ -121,7 +129,19 @@ def test_an_order_that_places_all_pods_is_noticed() -> None:
 def test_no_conflict_where_an_order_places_all() -> None:
     """The scheduler left a pod over that a plan places: nothing excludes anything."""
     small = [pod(f"small-{n}", cpu="500m") for n in (1, 2)]
-    assert conflict_of(node("a"), node("b"), *small, pod("large", cpu="4")) is None
+    found = explain(cluster(node("a"), node("b"), *small, pod("large", cpu="4")), batch=30)
+    assert found.conflict is None
+    assert any("`planner solve` may place more of them together" in note for note in found.notes)
+
+
+def test_pods_that_get_room_by_preemption_are_no_conflict() -> None:
+    """What went wrong: no pod stayed pending, and yet one could not be placed, whatever went where."""
+    running = pod("low", "a", cpu="4")
+    high, huge = pod("high", cpu="4", priority=9), pod("a-huge", cpu="64", priority=9)
+    assert conflict_of(node("a"), running, high) is None
+    found = conflict_of(node("a"), running, high, huge)
+    assert found is not None
+    assert found.pods == ("default/a-huge",)
 
 
 def test_without_time_nothing_is_claimed() -> None:

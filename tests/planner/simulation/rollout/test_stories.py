@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from models.objects.selectors import LabelSelector
 from planner import rollout
 from planner.documents.rollout import Rollout
@@ -113,18 +113,33 @@ def _named(item: Object, name: str, **labels: str) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("prune", "completes"), [(None, False), ({"app": "mine"}, True), ({"app": "x"}, False)]
+    ("prune", "completes"), [(None, False), ({"of": "mine"}, True), ({"to": "prod"}, False)]
 )
 def test_what_no_manifest_has_any_more_makes_room(prune: dict[str, Any] | None, completes: bool) -> None:
     """A removed workload's pods go, and the new one fits; only what the selector chooses goes."""
     old = web(1, cpu="3")
-    old["metadata"]["labels"] = {"app": "mine"}
+    old["metadata"]["labels"] = {"of": "mine"}
     before = Cluster.from_objects(running(old, ["a1"], *zones("a")))
     selector = None if prune is None else LabelSelector(match_labels=prune)
-    found = rollout(before, manifests(_named(web(1, cpu="3"), "next")), prune=selector, fixes=False)
+    new = _named(web(1, cpu="3"), "next", of="mine", to="prod")
+    found = rollout(before, manifests(new), prune=selector, fixes=False)
     assert found.completes is completes
     gone = [row for row in found.workloads if row.workload == "Deployment/web"]
     assert [row.ends[0].domains for row in gone] == ([{ZONE: {"a": 0}}] if completes else [])
+
+
+def test_with_prune_only_manifests_with_its_labels_are_applied() -> None:
+    """What went wrong: all were, where kubectl says `no objects passed to apply`."""
+    before = Cluster.from_objects(running(web(1), ["a1"], *zones("a")))
+    mine, other = _named(web(1), "next", of="mine"), _named(web(1), "other")
+    new, selector = manifests(mine, other), LabelSelector(match_labels={"of": "mine"})
+    found = rollout(before, new, prune=selector, replays=0)
+    assert [row.workload for row in found.workloads] == ["Deployment/next"]
+    assert found.notes[-1] == (
+        "1 object without the labels of --prune: kubectl apply leaves out Deployment shop/other"
+    )
+    with pytest.raises(InputError, match="leaves out Deployment shop/next, Deployment shop/other"):
+        rollout(before, new, prune=LabelSelector(match_labels={"of": "nobody"}))
 
 
 def test_a_daemon_set_may_begin_with_any_node() -> None:
