@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
 
-_PERCENT = range(100)
 #: How full a node is at most, as far as that is counted.
 _MOST_PERCENT = 10**12
 #: So many bits the sums of one constraint may have, well below what the solver takes.
@@ -223,15 +222,13 @@ class FullestNode(SoftGoal):
 
     def bound_of_all(self) -> int:
         """With all nodes as full as that there is room in sum for what comes."""
-        if not self._all_ask_for_room() or self._bound not in _PERCENT:
+        if not self._all_ask_for_room():
             return self._bound
-        pending = self._pending
-        needs = sum(pending.template(t).requests[self._rows] * pods for t, pods in pending.wanted.items())
-        return bisect_left(
-            _PERCENT,
-            True,
-            lo=self._bound,
-            key=lambda percent: bool((self.free(percent)[self._rows].sum(axis=1) >= needs).all()),
+        pending, rows = self._pending, self._rows
+        needs = sum(pending.template(t).requests[rows] * pods for t, pods in pending.wanted.items())
+        fuller = range(self._bound, 100)
+        return self._bound + bisect_left(
+            fuller, True, key=lambda percent: bool((self.free(percent)[rows].sum(axis=1) >= needs).all())
         )
 
     def free(self, percent: int) -> Ints:
