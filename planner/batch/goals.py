@@ -314,15 +314,17 @@ class MovedFromScheduler(SoftGoal):
         return sum(away)
 
 
-def soft_goals(pending: Pending, shape: PlanShape, reference: Counter[Step]) -> list[SoftGoal]:
-    """The stages that can make a difference, in their order."""
+def soft_goals(pending: Pending, shape: PlanShape | None, reference: Counter[Step]) -> list[SoftGoal]:
+    """The stages that can make a difference, in their order; that of a shape if one is asked for."""
     found: list[SoftGoal] = []
     if SpreadExcess(pending).rules:
         found += [SpreadExcess(pending), SpreadSkew(pending)]
     preferences = Preferences(pending)
     if preferences.any():
         found.append(preferences)
-    return [*found, _shape(pending, shape, reference)] if pending.pods else found
+    if shape is not None and pending.pods:
+        found.append(_shape(pending, shape, reference))
+    return found
 
 
 def _shape(pending: Pending, shape: PlanShape, reference: Counter[Step]) -> SoftGoal:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
-from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
 from planner.batch.move_incumbent import Moved, MoveIncumbent, Placed
 from planner.batch.packing.covers import Covers
@@ -126,7 +125,7 @@ class EvictionSearch:
         """The best plan of a large batch in which nothing moves."""
         plain = Pending(self._pending.problem)
         pods = {number: list(found) for number, found in plain.pods.items()}
-        steps = BatchSearch(plain, meter, PlanShape.SPREAD, self._watch).sequence().steps
+        steps = BatchSearch(plain, meter, None, self._watch).sequence().steps
         return [Action(pods[number].pop(), node, None) for number, node in steps]
 
     def _schedule(self, meter: Meter) -> list[Action]:

@@ -27,7 +27,7 @@ from planner.scheduler.order import Orderer, Step
 #: After how many binds of the reference scheduler progress is reported.
 _NOW_AND_THEN = 64
 #: What brings a plan of all pods nearer to a shape.
-_SHAPING = {PlanShape.PACK: use_fewer_nodes, PlanShape.SPREAD: fill_nodes_less}
+SHAPING = {PlanShape.PACK: use_fewer_nodes, PlanShape.SPREAD: fill_nodes_less}
 #: What a search of a batch looks for, in the words of the note that tells where it was ended.
 MOST_PODS = "the most pods"
 
@@ -55,11 +55,14 @@ class BatchSearch:
         self,
         pending: Pending,
         meter: Meter,
-        shape: PlanShape,
+        shape: PlanShape | None,
         watch: Watch | None = None,
         known: Sequence[Sequence[Step]] = (),
     ) -> None:
-        """`known` are plans that are there already; the first one is the reference scheduler's."""
+        """Without a shape none is looked for.
+
+        `known` are plans that are there already; the first one is the reference scheduler's.
+        """
         self._pending = pending
         self._known = known
         self._meter = meter
@@ -120,8 +123,9 @@ class BatchSearch:
                 Coarse(self._pending, self._orderer, self._meter).run(self._best)
             if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
-            if len(self._best.steps or ()) == sum(self._pending.wanted.values()) and self._shape in _SHAPING:
-                _SHAPING[self._shape](self._pending, self._orderer, self._meter, self._best)
+            shaping = None if self._shape is None else SHAPING.get(self._shape)
+            if shaping is not None and len(self._best.steps or ()) == sum(self._pending.wanted.values()):
+                shaping(self._pending, self._orderer, self._meter, self._best)
             near = self._look_nearby(self._greedy if self.usual else self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
             final_pods = exact.run(self._best, self._greedy)

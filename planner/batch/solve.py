@@ -102,7 +102,7 @@ def _meter(pending: Pending, time_limit: float, stop_event: threading.Event | No
 
 
 def solve_as_part(cluster: Cluster, meter: Meter) -> plan.PlacementPlan:
-    """The same for one question of many, whose work is counted together."""
+    """The same for one question of many, whose work is counted together, whatever the shape."""
     pending = Pending(Problem(cluster))
-    found = BatchSearch(pending, meter, PlanShape.SPREAD).sequence()
+    found = BatchSearch(pending, meter, None).sequence()
     return document(pending, found, final_state=False)
