@@ -307,6 +307,7 @@ def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> No
     assert rows["here"]["exitCode"] == 0
     assert rows["gone"]["document"] is None
     assert "127.0.0.1:1" in rows["gone"]["error"]
+    assert "--snapshots of fleet" in rows["gone"]["error"], "-f alone is no help in a fleet"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_nothing_of_a_conflict_is_needless() -> None:
 
 
 def test_where_preemption_makes_room_for_all_no_conflict_is_wanted() -> None:
-    """What went wrong: no pod stays pending, and that no order of binds alone places all was called a fault."""
+    """What went wrong: no pod stays pending, and that no order of binds places all was called a fault."""
     assert [*refuted(tiny(214), 3.0)] == []
 
 
