@@ -98,6 +98,8 @@ def check_question(invocation: typer.Context, command: str, words: Sequence[str]
 
 
 def _in_folder(folder: Path, but: Collection[Path]) -> list[ClusterSource]:
+    if folder.resolve() in but:
+        raise InputError([f"--snapshots {folder}: answers are kept in the same folder"])
     try:
         visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
         entries = sorted(path for path in visible if path.resolve() not in but)

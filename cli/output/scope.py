@@ -11,7 +11,7 @@ from cli.output.workloads import WorkloadNames
 from models import Cluster, InputError
 from models.controllers.reconcile import workloads_of
 from models.objects.selectors import LabelSelector
-from planner.audit.contradicted import contradictions
+from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.spread_counts import spelled
 from planner.documents.plan import CheckReport, ConstraintPart, Simulation, WorkloadPart
 from planner.documents.reasons import pending_by_reason
@@ -104,7 +104,10 @@ class Scope:
         if isinstance(document, AppliedSimulation):
             update["rollouts"] = tuple(row for row in document.rollouts if shown(row))
         if document.contradicted:
-            update["contradicted"] = contradictions(Problem(cluster), pods)
+            update["contradicted"] = chosen = contradictions(Problem(cluster), pods)
+            others = {*notes_of(document.contradicted)}
+            kept = (note for note in document.notes if note not in others)
+            update["notes"] = (*kept, *notes_of(chosen))
         return document.model_copy(update=update)
 
     def of_check(self, document: CheckReport, cluster: Cluster) -> CheckReport:

@@ -77,8 +77,9 @@ class Runs:
         varied = int(np.count_nonzero((placed != placed[0]).any(axis=0)))
         several = f"{varied} of {counted(pods, 'pod')} {are(varied)}"
         yield (
-            f"{counted(played, 'replay')}, each looking at {looked_at} feasible nodes of {size} for a pod, "
-            "as kube-scheduler does" + (f": {several} not always on the same node" if played > 1 else "")
+            f"{counted(played, 'replay')}, {'each ' * (played > 1)}looking at {looked_at} feasible nodes of "
+            f"{size} for a pod, as kube-scheduler does"
+            + (f": {several} not always on the same node" if played > 1 else "")
         )
 
     def _run(self, seed: int | None) -> Codes:

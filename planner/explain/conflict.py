@@ -116,8 +116,8 @@ def _needed(question: _Question, cluster: Cluster, fields: list[_Field]) -> list
 
 def _may_need(pod: Pod, other: Pod) -> bool:
     """Whether a pod counts another one that is not just like it."""
-    alike = (pod.metadata.labels, pod.spec) == (other.metadata.labels, other.spec)
-    return not alike and counts(pod, other)
+    first, second = ((one.namespace, one.metadata.labels, one.spec) for one in (pod, other))
+    return first != second and counts(pod, other)
 
 
 def _only(cluster: Cluster, pending: Iterable[str]) -> Cluster:

@@ -10,7 +10,7 @@ from models import Cluster
 from models.errors import InputError
 from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.spread_counts import Owners
-from planner.documents.explanation import Conflict, Explanation, ExplanationList
+from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.explanation import Fix as FixDocument
 from planner.explain.at_rest import AtRest
 from planner.explain.blockers import PendingCase
@@ -51,7 +51,8 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
     items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
     untried = is_stop_requested(stop_event)
     meter = Meter.of(batch, stop_event, effort=effort) if batch > 0 else None
-    found = None if meter is None else _conflict(cluster, static, wanted, meter)
+    kinds = [] if meter is None else _batch(cluster, static, wanted)
+    found = None if meter is None or not kinds else conflict(cluster, kinds, meter)
     cut = None if meter is None else meter.cut
     return ExplanationList(
         items=items,
@@ -66,7 +67,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
             *(("stopped: not every change was tried out",) if untried else ()),
             *notes_of(contradicted),
             *unreached(static.problem.cluster, items),
-            *((_TOGETHER,) if meter is not None and items and found is None and cut is None else ()),
+            *((_TOGETHER,) if kinds and found is None and cut is None else ()),
             *((_CUT.format(why="it was stopped" if cut.stopped else "the time was up"),) if cut else ()),
         ),
     )
@@ -83,21 +84,21 @@ def _making_room(static: AtRest, wanted: set[str] | None) -> Iterator[str]:
             yield f"{pod.key} has been promised room on {node}, where {what} terminating: it waits for that"
 
 
-def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:
-    """What keeps pending pods of the snapshot from being placed together, where the scheduler leaves some.
+def _batch(cluster: Cluster, static: AtRest, wanted: set[str] | None) -> list[list[str]]:
+    """The pending pods of the snapshot, those alike together, where the scheduler leaves some.
 
-    Pods that it places, if need be by preemption, are the first to be left out.
+    Pods that it places, if need be by preemption, come first.
     """
     left = {static.problem.pods[pod].key for pod in static.left}
     gated = {static.problem.pods[pod].key for pod in static.left if static.problem.held_back(pod)}
     pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
     asked = pods if wanted is None else pods & wanted
     if asked.isdisjoint(left):
-        return None
+        return []
     kinds: dict[int, list[str]] = {}
     for pod in sorted(asked, key=lambda pod: (pod in left, pod)):
         kinds.setdefault(int(static.problem.template_of[static.problem.pod_index[pod]]), []).append(pod)
-    return conflict(cluster, [*kinds.values()], meter)
+    return [*kinds.values()]
 
 
 def _check_names(static: AtRest, wanted: set[str] | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,15 +17,17 @@ from planner.fleet.summary import figures
 from planner.fleet.tasks import Reply
 
 _CHUNK = 1 << 20
+#: The names of answers, and of those that are being written.
+_KEPT = re.compile(r"[0-9a-f]{32}\.json|\..*")
 #: The exit codes of answers; whatever else happened is asked again.
 _ANSWERED = (0, 1)
 
 
 def digest_of(files: Iterable[Path], but: Path) -> str:
-    """The content of files, and of all in folders, as a short text, without those in the folder `but`."""
+    """The content of files, and of all in folders, as a short text, but for answers kept in a folder."""
     found, but = hashlib.blake2b(digest_size=16), but.resolve()
     for name, file in every_file(files):
-        if but in file.resolve().parents:
+        if file.resolve().parent == but and _KEPT.fullmatch(file.name):
             continue
         found.update(os.fsencode(f"\0{name}\0"))
         with file.open("rb") as stream:

@@ -292,6 +292,19 @@ def test_releases_that_are_decided_as_others_are_told(planner: Planner, zones: s
     assert f"note: {note}\n" in ended.err
 
 
+def test_answers_are_kept_beside_or_above_the_clusters(
+    planner: Planner, clusters: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: all clusters below the folder of answers had one key, and got each other's."""
+    monkeypatch.chdir(clusters.parent)
+    asked = ("fleet", "check", "--snapshots", clusters.name, "-o", "json")
+    usual = planner(*asked).out
+    for _ in range(2):
+        assert planner(*asked, "--resume", ".").out == usual
+    ended = planner(*asked, "--resume", clusters.name)
+    assert (ended.code, "answers are kept in the same folder" in ended.err) == (2, True)
+
+
 def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> None:
     """The others are answered."""
     kubeconfig = tmp_path / "kubeconfig"
@@ -307,6 +320,7 @@ def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> No
     assert rows["here"]["exitCode"] == 0
     assert rows["gone"]["document"] is None
     assert "127.0.0.1:1" in rows["gone"]["error"]
+    assert "--snapshots of fleet" in rows["gone"]["error"], "-f alone is no help in a fleet"
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ def test_what_others_are_told_is_no_finding_here(planner: Planner, tmp_path: Pat
     ours, theirs = (planner(*asked, "-n", name, "-o", "github") for name in ("shop", "other"))
     assert (ours.code, "::error" in ours.out) == (0, False)
     assert (theirs.code, "::error" in theirs.out) == (1, True)
+    said = ["kube-scheduler says of other/told" in ended.err for ended in (ours, theirs)]
+    assert said == [False, True], "the note about others was there"
     assert planner(*asked).verdict == "2 pods placed. Of 1 pod kube-scheduler says otherwise."
 
 

@@ -262,6 +262,16 @@ def test_gated_pods_are_taken_in(planner: Planner, tmp_path: Path) -> None:
     assert '{"op":"add","path":"/spec/schedulingGates","value":[]}' in line
 
 
+def test_what_was_supposed_is_said_and_looked_for(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: a script for the time after a drain did not say so, and did not look at the node."""
+    asked = ("scale-down", "replicaset/web=1", "-f", lopsided(tmp_path / "c.json"), "-o", "script")
+    usual, supposed = planner(*asked).out, planner(*asked, "--drain", "n1").out
+    for script, said in ((usual, False), (supposed, True)):
+        assert ("after the what-if flags in AGAIN" in script) is said
+        assert ("\n    node n1 '' cordoned\n" in script) is said
+    assert "AGAIN=$ELSEWHERE'planner scale-down replicaset/web=1 --drain n1 -o script'" in supposed
+
+
 def test_comments_control_no_terminal(planner: Planner, tmp_path: Path) -> None:
     """A zone may be called anything; what stands in a comment is looked at before the script is run."""
     path = tmp_path / "escaping.json"

@@ -213,3 +213,13 @@ def _on_delete(item: Manifest) -> Manifest:
     """Its template, for pods that are made from now on."""
     strategy = {"type": "OnDelete", "rollingUpdate": None}
     return {"spec": {"template": item["spec"]["template"], "updateStrategy": strategy}}
+
+
+def test_a_cluster_that_was_supposed(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: what `--drain` supposes was not looked for, and the scaling was carried out."""
+    grown(live)
+    script = planned(live, tmp_path, "scale-down", "deployment/web=4", "--drain", "b1")
+    ended = carried_out(live, script)
+    assert (ended.returncode, len(live.pods()), costs(live)) == (1, 8, {})
+    assert "node b1 is not cordoned; nothing was changed" in ended.stderr
+    assert "planner scale-down deployment/web=4 --drain b1 -o script" in ended.stderr

@@ -27,8 +27,8 @@ def refuted(objects: Sequence[Object], seconds: float) -> Iterator[str]:
     waiting = {key_of(item) for item in objects if item["kind"] == "Pod" and _waits(item)}
     if found.conflict is not None:
         yield from _refuted(objects, found.conflict)
-    elif not found.cut and not is_placeable(objects, waiting):
-        yield "there is no conflict, and no order places all pods"
+    elif found.items and not found.cut and not is_placeable(objects, waiting):
+        yield "pods stay pending, no order places all, and there is no conflict"
 
 
 def _waits(pod: Object) -> bool:

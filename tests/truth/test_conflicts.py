@@ -22,6 +22,11 @@ def test_nothing_of_a_conflict_is_needless() -> None:
             assert [*refuted(tiny(seed), 3.0)] == [], f"seed {seed}"
 
 
+def test_where_preemption_makes_room_for_all_no_conflict_is_wanted() -> None:
+    """What went wrong: no pod stays pending, and that no order of binds places all was called a fault."""
+    assert [*refuted(tiny(214), 3.0)] == []
+
+
 def test_a_needless_field_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A field that the others do without is told beside them."""
     usual = import_module("planner.explain.explain").explain

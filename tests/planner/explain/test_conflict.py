@@ -144,6 +144,25 @@ def test_pods_that_get_room_by_preemption_are_no_conflict() -> None:
     assert found.pods == ("default/a-huge",)
 
 
+def test_of_gated_pods_it_is_not_said_that_a_plan_may_place_them() -> None:
+    """What went wrong: beside a pod that only its gate holds it was."""
+    held = pod("held")
+    held["spec"]["schedulingGates"] = [{"name": "example.com/batch"}]
+    found = explain(cluster(node("a"), held), batch=30)
+    assert [item.pod for item in found.items] == ["default/held"]
+    assert not any("exclude each other" in note for note in found.notes)
+
+
+def test_pods_alike_of_two_namespaces_are_not_alike() -> None:
+    """What went wrong: what one of them needs was left out, and it alone was called a minimal conflict."""
+    near = {**term(HOST, "web"), "namespaces": ["first"]}
+    both = [pod("web", app="web", namespace=name, near=[near]) for name in ("first", "second")]
+    found = conflict_of(node("a"), *both, pod("x-1", cpu="3"), pod("x-2", cpu="3"))
+    assert found is not None
+    assert {"default/x-1", "default/x-2"} <= {*found.pods}
+    assert not found.minimal
+
+
 def test_without_time_nothing_is_claimed() -> None:
     """No answer was proved, so there is no conflict to tell."""
     assert conflict_of(node("a"), pod("huge", cpu="64"), seconds=1e-9) is None

@@ -125,7 +125,7 @@ def test_notes_say_that_nodes_were_sampled_and_how_far_that_matters() -> None:
     [replays] = [note for note in compare(large, replays=2, time_limit=5).notes if "replays" in note]
     assert "2 replays, each looking at 100 feasible nodes of 120" in replays
     [one] = [note for note in compare(large, replays=1, time_limit=5).notes if "replay" in note]
-    assert one == "1 replay, each looking at 100 feasible nodes of 120 for a pod, as kube-scheduler does"
+    assert one == "1 replay, looking at 100 feasible nodes of 120 for a pod, as kube-scheduler does"
 
 
 def heap_top(scores: Sequence[int]) -> int:

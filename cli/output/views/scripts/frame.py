@@ -28,6 +28,12 @@ _HELP = """\
 # KUBECTL, KUBECONFIG, CONTEXT, TIMEOUT (seconds without any progress, 600) and GRACE_MARGIN (seconds that an
 # evicted pod may take to end beyond its grace period, 60) may be set from outside."""
 
+_SUPPOSED = """\
+#
+# It is planned for the cluster after the what-if flags in AGAIN below, and does not do what they say: do that
+# first. It ends unless all nodes of the plan are there, cordoned or open as after them; nodes and pods that
+# should be gone by then are not looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -45,6 +51,8 @@ def script(
     rows = [*plan, ":"]  # all of them, before the first line is out
     yield "#!/bin/sh"
     yield f"# {one_line(frame.title)}"
+    if snapshot.supposed:
+        yield _SUPPOSED
     yield from _HELP.splitlines()
     yield "set -u"
     yield ""

@@ -13,10 +13,10 @@ from models.snapshot import Snapshot
 
 
 def nodes(snapshot: Snapshot, names: Iterable[str]) -> Iterator[str]:
-    """Each of these nodes once: its uid, whether it was cordoned, and taints that keep pods off it."""
+    """These nodes, of a supposed cluster all: uid, whether cordoned, and taints that keep pods off."""
     wanted = set(names)
     for node in snapshot.nodes:
-        if node.name in wanted:
+        if snapshot.supposed or node.name in wanted:
             checked(node.name)
             state = "cordoned" if node.spec.unschedulable else "open"
             yield command("node", node.name, node.metadata.uid, state, *_taints(node))
