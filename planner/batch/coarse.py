@@ -10,7 +10,6 @@ hard ones: when all is placed all the same, nothing could be better.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -59,19 +58,19 @@ class Coarse:
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""
-        best.offer(self.level(best))
+        if (placement := self.level(best)) is not None:
+            best.offer(self._orderer.follow([placement], self._pending.pods))
         if not best.all_placed():
             self._offer_modelled(best)
 
-    def level(self, best: Incumbent) -> Sequence[Step]:
-        """A plan of all pods if one is found without a model, or of a part of them."""
+    def level(self, best: Incumbent) -> Placement | None:
+        """All pods by node, if that is found without a model."""
         level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._free)
         quotas = level.quotas(self._meter)
-        if quotas is not None and best.promises(quotas):
-            placement = Assignment(self._pending, self._cells, self._room, self._free).distribute(quotas)
-            if best.promises(placement):
-                return self._orderer.follow([placement], self._pending.pods)
-        return ()
+        if quotas is None or not best.promises(quotas):
+            return None
+        placement = Assignment(self._pending, self._cells, self._room, self._free).distribute(quotas)
+        return placement if best.promises(placement) else None
 
     def _offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""

@@ -7,7 +7,7 @@ spread` on nodes less full: of 100 that 1,000 pods fill by half the fullest is 5
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -19,47 +19,58 @@ from planner.batch.pending import Pending
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes
 from planner.proof.meter import Meter
-from planner.scheduler.order import Orderer, Step
+from planner.scheduler.order import Orderer, Placement
 
 
 def use_fewer_nodes(pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent) -> None:
     """Offer plans on fewer nodes than the best one needs."""
     nodes, used = pending.problem.nodes, occupied(pending.state)
     least = NodesUsed(pending).bound_of_all() - int(used.sum())
-    most = int((nodes.mask_of([node for _, node in best.steps or ()]) & ~used).sum())
     for order in _orders(pending):
         others = order[~used[order]]
 
-        def on(number: int, others: Codes = others) -> Sequence[Step]:
+        def on(number: int, others: Codes = others) -> Placement | None:
             chosen = used | nodes.mask_of(others[:number])
             return Coarse(pending, orderer, meter, nodes=chosen).level(best)
 
-        most = _least(least, most, on, meter, best)
+        most = int((nodes.mask_of([node for _, node in best.steps or ()]) & ~used).sum())
+        _offer_least(_less_and_less(least, most, on, meter), pending, orderer, best)
 
 
 def fill_nodes_less(pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent) -> None:
     """Offer plans in which the fullest node is less full than in the best one."""
     goal = FullestNode(pending)
 
-    def within(percent: int) -> Sequence[Step]:
+    def within(percent: int) -> Placement | None:
         return Coarse(pending, orderer, meter, free=goal.free(percent)).level(best)
 
-    _least(goal.bound_of_all(), min(best.soft_value(goal.name), 100), within, meter, best)
+    most = min(best.soft_value(goal.name), 100)
+    _offer_least(_less_and_less(goal.bound_of_all(), most, within, meter), pending, orderer, best)
 
 
-def _least(
-    least: int, most: int, plan: Callable[[int], Sequence[Step]], meter: Meter, best: Incumbent
-) -> int:
-    """The least number, by halves, of which the plan was better than all before; `most` if none was."""
+def _less_and_less(
+    least: int, most: int, arrange: Callable[[int], Placement | None], meter: Meter
+) -> list[Placement]:
+    """Arrangements with less and less, by halves, down to the least of which there is one."""
+    found: list[Placement] = []
     while least < most and not meter.over():
         middle = (least + most) // 2
-        steps = plan(middle)
+        placement = arrange(middle)
+        if placement is None:
+            least = middle + 1
+        else:
+            most = middle
+            found.append(placement)
+    return found
+
+
+def _offer_least(found: list[Placement], pending: Pending, orderer: Orderer, best: Incumbent) -> None:
+    """Offer the last arrangement that has an order and is better than what is known."""
+    for placement in reversed(found):
+        steps = orderer.follow([placement], pending.pods)
         best.offer(steps)
         if best.steps is steps:
-            most = middle
-        else:
-            least = middle + 1
-    return most
+            return
 
 
 def _orders(pending: Pending) -> Iterator[Codes]:
