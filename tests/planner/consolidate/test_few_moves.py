@@ -39,6 +39,7 @@ def test_a_curve_says_what_few_moves_achieve(running: Cluster) -> None:
     assert min(point.cost for point in few) < (plan.cost.before + plan.cost.after) / 2
 
 
+@pytest.mark.long
 def test_a_curve_says_that_its_searches_were_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """What went wrong: the first plan had a part of the work, at the end of which nothing was said.
 
