@@ -28,6 +28,7 @@ Domains = Sequence[str | None]
 class Kind:
     """Pods alike in all that decides on their place, and whether they may be evicted."""
 
+    #: One of them that runs, if any does.
     pod: Object
     movable: bool
     waiting: int
@@ -182,7 +183,11 @@ class Digits:
                 if key not in ("name", "uid", "creationTimestamp")
             }
             alike = self._alike[manifests.key_of(pod)]
-            groups.setdefault(manifests.spelled([spec, meta, self._may_move(pod), alike]), []).append(pod)
+            # A pod that waits is as those that run when it does.
+            drawn = self.drawn(pod) if pod["spec"].get("nodeName") else self.covering(pod)
+            groups.setdefault(manifests.spelled([spec, meta, self._may_move(pod), alike, drawn]), []).append(
+                pod
+            )
         return [self._kind(pods) for pods in groups.values()]
 
     def _kind(self, pods: list[Object]) -> Kind:
@@ -194,9 +199,10 @@ class Digits:
                 running.setdefault(self.names.index(pod["spec"]["nodeName"]), []).append(key)
             elif self._is_waiting(pod):
                 waiting.append(key)
+        pod = next((pod for pod in pods if pod["spec"].get("nodeName")), pods[0])
         return Kind(
-            pods[0],
-            self._may_move(pods[0]),
+            pod,
+            self._may_move(pod),
             len(waiting),
             tuple(waiting),
             {node: tuple(names) for node, names in running.items()},

@@ -97,6 +97,12 @@ def test_batches_that_no_plan_places_whole_are_not_packed_on_fewer_nodes() -> No
     assert not found.faults.keys() & CORRECT, found.findings
 
 
+def test_a_pod_that_waits_does_not_stand_for_those_that_run() -> None:
+    """What went wrong: it draws on no budget, and so exhaustive search evicted two where one is allowed."""
+    found = judge(wide.draw(93010369, "solve --allow-moves"))
+    assert not found.faults.keys() & CORRECT, found.findings
+
+
 def test_final_states_have_volumes_for_all_claims() -> None:
     """Claims that share volumes, and pods that share claims."""
     cases = (wide.draw(seed, "solve --final-state") for seed in seeds.seeds_for(0.25))
