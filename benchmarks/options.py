@@ -1,6 +1,6 @@
 """Options of the commands that search, on drawn clusters of hundreds of nodes: figures and bounds.
 
-    python benchmarks/options.py [--only consolidate] [--nodes 300] [--seed 2] [--limit 120]
+    python benchmarks/options.py [--only consolidate] [--nodes 300] [--seed 2] [--limit 30]
 
 The other benchmarks watch commands without options.  An option that only limits must cost no more than its
 limit: the lines of a command are to be read one beside the other.
@@ -142,7 +142,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=["consolidate", "rebalance", "solve", "capacity"])
     parser.add_argument("--nodes", type=int, default=300)
     parser.add_argument("--seed", type=int, default=2)
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds for each; none needs half")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds for each; consolidate takes them")
     return parser.parse_args()
 
 
