@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from batches import BatchSize, batch
 from consolidate import PRICES
@@ -23,6 +25,8 @@ from models.objects.selectors import LabelSelector
 from planner import capacity, consolidate, rebalance, solve
 from planner.consolidate.removable import NodeChoice
 from planner.documents.plan import Objective
+
+Options = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,49 +60,49 @@ def _consolidate(nodes: int, seed: int, limit: float) -> Iterator[Row]:
     cluster = Cluster.from_objects([*objects(nodes, 10 * nodes, nodes // 4, seed)])
     zone = NodeChoice(selector=LabelSelector(match_labels={ZONE: ZONES[0]}))
     few, more = nodes // 6, nodes * 2 // 3
+    asked: dict[str, Options] = {
+        "--pin": {},
+        f"--pin --max-moves {few}": {"max_moves": few},
+        f"--pin --max-moves {more}": {"max_moves": more},
+        f"--pin --max-moves {more} --curve": {"max_moves": more, "curve": True},
+        "--pin --nodes (one zone)": {"choice": zone},
+        "--pin --reserve 20%": {"reserve": 0.2},
+        "--pin --survive zone": {"survive": ZONE},
+    }
+    yield Row("--evict-only", partial(_consolidated, cluster, {"time_limit": limit}))
+    for text, options in asked.items():
+        yield Row(text, partial(_consolidated, cluster, {**options, "pins": True, "time_limit": limit}))
 
-    def row(text: str, **options: object) -> Row:
-        def run() -> str:
-            plan = consolidate(cluster, prices=PRICES, time_limit=limit, **options)  # type: ignore[arg-type]
-            points = f", a curve of {len(plan.frontier)} points" if options.get("curve") else ""
-            return (
-                f"{_stages(plan.objective[:2], plan.price_unit)}, {len(plan.removed)} nodes go"
-                f" in {len(plan.steps)} moves{points}"
-            )
 
-        return Row(text, run)
-
-    yield row("--evict-only")
-    yield row("--pin", pins=True)
-    yield row(f"--pin --max-moves {few}", pins=True, max_moves=few)
-    yield row(f"--pin --max-moves {more}", pins=True, max_moves=more)
-    yield row(f"--pin --max-moves {more} --curve", pins=True, max_moves=more, curve=True)
-    yield row("--pin --nodes (one zone)", pins=True, choice=zone)
-    yield row("--pin --reserve 20%", pins=True, reserve=0.2)
-    yield row("--pin --survive zone", pins=True, survive=ZONE)
+def _consolidated(cluster: Cluster, options: Options) -> str:
+    plan = consolidate(cluster, prices=PRICES, **options)
+    return (
+        f"{_stages(plan.objective[:2], plan.price_unit)}, {len(plan.removed)} nodes go"
+        f" in {len(plan.steps)} moves{_points(plan.frontier)}"
+    )
 
 
 def _rebalance(nodes: int, seed: int, limit: float) -> Iterator[Row]:
     cluster = Cluster.from_objects(Shape(nodes, 0.95, seed).objects())
+    asked: dict[str, Options] = {
+        "(no option)": {},
+        "--evict-only": {"evict_only": True},
+        "--max-moves 20": {"max_moves": 20},
+        "--curve": {"curve": True},
+        "--soft": {"soft": True},
+        "--soft --max-moves 40": {"soft": True, "max_moves": 40},
+    }
+    for text, options in asked.items():
+        yield Row(text, partial(_rebalanced, cluster, {**options, "time_limit": limit}))
 
-    def row(text: str, **options: object) -> Row:
-        def run() -> str:
-            plan = rebalance(cluster, time_limit=limit, **options)  # type: ignore[arg-type]
-            points = f", a curve of {len(plan.curve)} points" if options.get("curve") else ""
-            pinned = sum(step.landing == "pinned" for step in plan.steps)
-            return (
-                f"was {plan.before.hard_excess}; {_stages(plan.objective[:2])}, {pinned} pinned,"
-                f" soft {plan.before.soft_excess} to {plan.after.soft_excess}{points}"
-            )
 
-        return Row(text, run)
-
-    yield row("(no option)")
-    yield row("--evict-only", evict_only=True)
-    yield row("--max-moves 20", max_moves=20)
-    yield row("--curve", curve=True)
-    yield row("--soft", soft=True)
-    yield row("--soft --max-moves 40", soft=True, max_moves=40)
+def _rebalanced(cluster: Cluster, options: Options) -> str:
+    plan = rebalance(cluster, **options)
+    pinned = sum(step.landing == "pinned" for step in plan.steps)
+    return (
+        f"was {plan.before.hard_excess}; {_stages(plan.objective[:2])}, {pinned} pinned,"
+        f" soft {plan.before.soft_excess} to {plan.after.soft_excess}{_points(plan.curve)}"
+    )
 
 
 def _solve(nodes: int, seed: int, limit: float) -> Iterator[Row]:
@@ -106,25 +110,29 @@ def _solve(nodes: int, seed: int, limit: float) -> Iterator[Row]:
     for text, fill, used in (("half full", 0.5, False), ("90 % full, in use", 0.9, True)):
         cluster = batch(size, fill, used, seed)
         for prefer in ("spread", "pack", "stable"):
+            yield Row(f"--prefer {prefer}, {text}", partial(_solved, cluster, prefer, limit))
 
-            def run(cluster: Cluster = cluster, prefer: str = prefer) -> str:
-                return _stages(solve(cluster, prefer=prefer, time_limit=limit).objective)
 
-            yield Row(f"--prefer {prefer}, {text}", run)
+def _solved(cluster: Cluster, prefer: str, limit: float) -> str:
+    return _stages(solve(cluster, prefer=prefer, time_limit=limit).objective)
 
 
 def _capacity(nodes: int, seed: int, limit: float) -> Iterator[Row]:
     cluster = Cluster.from_objects([*objects(nodes, 10 * nodes, nodes // 4, seed)])
+    for text, key in (("--best", None), ("--best --survive zone", ZONE)):
+        yield Row(text, partial(_counted, cluster, key, limit))
+
+
+def _counted(cluster: Cluster, key: str | None, limit: float) -> str:
     names = ["replicaset/app000", "replicaset/app001"]
-    for text, key in (("", None), (" --survive zone", ZONE)):
+    found = capacity(cluster, names, best=True, survive=key, time_limit=limit)
+    return ", ".join(
+        f"{w.workload} {w.more} more, best {w.best} of at most {w.bound}" for w in found.workloads
+    )
 
-        def run(key: str | None = key) -> str:
-            found = capacity(cluster, names, best=True, survive=key, time_limit=limit)
-            return ", ".join(
-                f"{w.workload} {w.more} more, best {w.best} of at most {w.bound}" for w in found.workloads
-            )
 
-        yield Row(f"--best{text}", run)
+def _points(curve: Sequence[object]) -> str:
+    return f", a curve of {len(curve)} points" if curve else ""
 
 
 def _stages(stages: tuple[Objective, ...], unit: float = 1.0) -> str:

@@ -298,3 +298,18 @@ def shared_out(seed: int) -> list[Object]:
     if draw.random() < 0.4:
         objects.append(pod("waits", cpu="2", priority=draw.choice((0, 3, 7)), created=LONG_AGO))
     return objects
+
+
+def web(replicas: int, **words: Any) -> Object:
+    """A Deployment whose pods are as the builder makes them."""
+    template = pod("web", app="web", **words)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "uid": "web"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": template["spec"]},
+        },
+    }

@@ -230,22 +230,17 @@ def test_stable_plans_of_larger_batches_are_the_schedulers_own_where_nothing_is_
     assert [stage.value for stage in plan.objective if stage.name == "podsElsewhere"] == [0]
 
 
-def test_larger_batches_are_packed_on_few_nodes() -> None:
-    """What went wrong: all 60 nodes were used, as `spread` would, and the bound was none."""
-    plan = solve(_larger_batch(), prefer="pack")
+@pytest.mark.parametrize(
+    ("prefer", "name", "bound", "most"),
+    [("pack", "nodesUsed", 9, 16), ("spread", "fullestNodePercent", 18, 20)],
+)
+def test_larger_batches_have_the_shape_asked_for(prefer: str, name: str, bound: int, most: int) -> None:
+    """What went wrong: nodes were used as the first quotas of all left them, and the bound was none."""
+    plan = solve(_larger_batch(), prefer=prefer)
     assert len(plan.steps) == 180
-    (used,) = [stage for stage in plan.objective if stage.name == "nodesUsed"]
-    assert used.bound == 9
-    assert used.value <= 16
-
-
-def test_larger_batches_leave_the_fullest_node_less_full() -> None:
-    """What went wrong: it was taken as the first quotas of all left it, and the bound was none."""
-    plan = solve(_larger_batch(), prefer="spread")
-    assert len(plan.steps) == 180
-    (fullest,) = [stage for stage in plan.objective if stage.name == "fullestNodePercent"]
-    assert fullest.bound == 18
-    assert fullest.value <= 20
+    (stage,) = [stage for stage in plan.objective if stage.name == name]
+    assert stage.bound == bound
+    assert stage.value <= most
 
 
 @pytest.mark.parametrize("moves", [True, False])
