@@ -36,7 +36,7 @@ def create_held(live: ControlPlane, case: dict[str, Any]) -> bool:
     if ended.returncode:
         return False
     running = sum("schedulingGates" not in item["spec"] for item in pods)
-    wait_for("running pods", lambda: True if _running(live) == running else None)
+    wait_for("running pods", lambda: _running(live) == running)
     return True
 
 

@@ -162,11 +162,11 @@ def _others(live: ControlPlane) -> list[Manifest]:
 def at_home(live: ControlPlane, pods: int) -> list[Manifest]:
     """The pods but those of the DaemonSet, when all of them are ready."""
 
-    def ready() -> list[Manifest] | None:
+    def ready() -> tuple[list[Manifest]] | None:
         found = _others(live)
-        return found if len(found) == pods and all(map(is_ready, found)) else None
+        return (found,) if len(found) == pods and all(map(is_ready, found)) else None
 
-    return wait_for("all pods ready", ready)
+    return wait_for("all pods ready", ready)[0]
 
 
 def per_domain(live: ControlPlane, app: str, key: str = ZONE) -> Counter[str]:
@@ -187,7 +187,7 @@ def budgets_held(live: ControlPlane) -> Iterator[None]:
     """At every moment of the block every budget has as many healthy pods as it asks for at its beginning."""
     budgets, pods = live.get("poddisruptionbudgets"), live.get("pods")
     with Recorder(live) as recorder:
-        wait_for("the first events", lambda: len(recorder.events) >= len(pods) or None)
+        wait_for("the first events", lambda: len(recorder.events) >= len(pods))
         yield
     assert budgets
     for item in budgets:

@@ -95,7 +95,7 @@ def _carried_out(
     if not printed.stdout:
         return None, printed.stderr, ()
     with Recorder(live) as recorder:
-        wait_for("the first events", lambda: len(recorder.events) >= len(pods) or None)
+        wait_for("the first events", lambda: len(recorder.events) >= len(pods))
         ended = carried_out(live, script, TIMEOUT=str(TIMEOUT))
         at_rest(live, len(pods), PATIENCE_SECONDS, _LAST_SECONDS)
     (folder / "told").write_text(ended.stdout + ended.stderr)
@@ -118,7 +118,7 @@ def prepare(live: ControlPlane, story: Story) -> None:
         _stop_being_ready(live, unready)
     if story.held:
         live.create(*story.held)
-    wait_for("a count of every budget", lambda: _budgets_are_counted(live) or None)
+    wait_for("a count of every budget", lambda: _budgets_are_counted(live))
 
 
 def _running(live: ControlPlane, pods: int) -> None:

@@ -135,11 +135,11 @@ class ControlPlane:
     def at_rest(self, pods: int, seconds: float = PATIENCE_SECONDS) -> list[Manifest]:
         """So many pods, all of them ready, and nothing terminating."""
 
-        def ready() -> list[Manifest] | None:
+        def ready() -> tuple[list[Manifest]] | None:
             found = self.get("pods")
-            return found if len(found) == pods and all(map(is_ready, found)) else None
+            return (found,) if len(found) == pods and all(map(is_ready, found)) else None
 
-        return wait_for(f"{pods} ready pods", ready, seconds)
+        return wait_for(f"{pods} ready pods", ready, seconds)[0]
 
 
 def is_ready(pod: Manifest) -> bool:
@@ -149,11 +149,10 @@ def is_ready(pod: Manifest) -> bool:
 
 
 def wait_for(what: str, found: Callable[[], Answer | None], seconds: float = PATIENCE_SECONDS) -> Answer:
-    """The first answer that is not None; an AssertionError when there is none in time."""
+    """The first answer that is neither None nor False nor empty; an AssertionError if none comes in time."""
     began = time.monotonic()
     while (waited := time.monotonic() - began) < seconds:
-        answer = found()
-        if answer is not None:
+        if answer := found():
             return answer
         time.sleep(min(max(_PAUSE_SHARE * waited, _SHORTEST_PAUSE), _LONGEST_PAUSE))
     raise AssertionError(f"no {what} within {seconds:.0f} s")
@@ -163,13 +162,14 @@ def unchanged(read: Callable[[], Answer], seconds: float) -> Answer:
     """What is read when it has been the same for so long."""
     now, since = read(), time.monotonic()
 
-    def still() -> Answer | None:
+    def is_still() -> bool:
         nonlocal now, since
         if (found := read()) != now:
             now, since = found, time.monotonic()
-        return now if time.monotonic() - since > seconds else None
+        return time.monotonic() - since > seconds
 
-    return wait_for("rest", still)
+    wait_for("rest", is_still)
+    return now
 
 
 def documents(text: str) -> Iterator[Any]:

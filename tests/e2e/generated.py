@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-from tests.e2e.control_plane import ControlPlane, is_ready, wait_for
+from tests.e2e.control_plane import ControlPlane, is_ready, unchanged, wait_for
 
 #: Nothing has changed for so long: what was under way has ended.
 _QUIET_SECONDS = 2.0
@@ -23,15 +22,7 @@ _CLEARED = (
 
 def static(live: ControlPlane) -> None:
     """Wait until nothing has changed for a while."""
-    seen: list[Any] = [None, time.monotonic()]
-
-    def quiet() -> bool | None:
-        now = _state(live)
-        if now != seen[0]:
-            seen[:] = [now, time.monotonic()]
-        return True if time.monotonic() - seen[1] > _QUIET_SECONDS else None
-
-    wait_for("rest", quiet)
+    unchanged(lambda: _state(live), seconds=_QUIET_SECONDS)
 
 
 def _state(live: ControlPlane) -> Any:
@@ -44,4 +35,4 @@ def cleared(live: ControlPlane) -> None:
     """Delete what cases create, and wait until the pods are gone."""
     for kind in _CLEARED:
         live.kubectl("delete", kind, "--all", "--wait=true")
-    wait_for("no pods", lambda: None if live.get("pods") else True)
+    wait_for("no pods", lambda: not live.get("pods"))

@@ -174,7 +174,7 @@ def test_labels_of_a_mutating_policy_count_for_the_next_pods(live: ControlPlane)
     live.create(node("a1"), node("b1", zone="b"), *policy)
     tried = json.dumps(_object("v1", "Pod", "probe", spec=workload("w", 1)["spec"]["template"]["spec"]))
     dry = ("create", "--dry-run=server", "-f", "-", "-o", "json")
-    wait_for("policy", lambda: '"team": "x"' in live.kubectl(*dry, given=tried) or None)
+    wait_for("policy", lambda: '"team": "x"' in live.kubectl(*dry, given=tried))
     live.create(workload("web", 4, {**spread("web"), "labelSelector": {"matchLabels": {"team": "x"}}}))
     live.at_rest(4)
     ended = live.planner("simulate", "--scale", "deployment/web=7", "-o", "json")
@@ -193,11 +193,11 @@ def test_a_mutating_policy_shows_in_the_pods_that_run(live: ControlPlane) -> Non
     policy = _mutating("large", {"patchType": "JSONPatch", "jsonPatch": {"expression": change}})
     live.create(node("n1", cpu="4"), *policy)
 
-    def is_at_work() -> bool | None:
+    def is_at_work() -> bool:
         probe = json.dumps(_object("v1", "Pod", "probe", spec=workload("w", 1)["spec"]["template"]["spec"]))
         tried = live.kubectl("create", "--dry-run=server", "-f", "-", "-o", "json", given=probe)
         (container,) = json.loads(tried)["spec"]["containers"]
-        return True if container["resources"]["requests"]["cpu"] == "3" else None
+        return bool(container["resources"]["requests"]["cpu"] == "3")
 
     wait_for("policy", is_at_work)
     live.create(workload("web", 1))

@@ -109,8 +109,8 @@ def test_the_next_pod_waits_for_min_ready_seconds(live: ControlPlane) -> None:
         assert min(waits) >= _SECONDS, (name, waits)
 
 
-def _have_nodes(live: ControlPlane, pods: int) -> bool | None:
-    return sum("nodeName" in pod["spec"] for pod in live.get("pods")) == pods or None
+def _have_nodes(live: ControlPlane, pods: int) -> bool:
+    return sum("nodeName" in pod["spec"] for pod in live.get("pods")) == pods
 
 
 def test_with_surge_sick_pods_are_replaced_all_at_once(live: ControlPlane) -> None:

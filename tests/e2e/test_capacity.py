@@ -39,14 +39,13 @@ def scaled(live: ControlPlane, name: str, replicas: int) -> list[str]:
     """The messages of pods of a workload that have no node when all of its replicas have been looked at."""
     live.kubectl("scale", f"deployment/{name}", f"--replicas={replicas}", "-n", "default")
 
-    def looked_at() -> list[str] | None:
+    def looked_at() -> tuple[list[str]] | None:
         pods = [pod for pod in live.pods(labels=f"app={name}") if "deletionTimestamp" not in pod["metadata"]]
         waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
         said = [line for pod in waiting for line in _unscheduled(pod)]
-        return said if len(pods) == replicas and len(said) == len(waiting) else None
+        return (said,) if len(pods) == replicas and len(said) == len(waiting) else None
 
-    found: list[str] = wait_for(f"{replicas} pods of {name}", looked_at)
-    return found
+    return wait_for(f"{replicas} pods of {name}", looked_at)[0]
 
 
 def _unscheduled(pod: Manifest) -> list[str]:

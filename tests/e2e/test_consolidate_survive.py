@@ -49,7 +49,7 @@ def _placed(live: ControlPlane) -> int:
     pods = sum(map(len, _PLACES.values()))
     live.at_rest(pods)
     live.create(*apps, *(budget(app, maxUnavailable=1) for app in _PLACES))
-    wait_for("adoption", lambda: all("ownerReferences" in p["metadata"] for p in live.get("pods")) or None)
+    wait_for("adoption", lambda: all("ownerReferences" in p["metadata"] for p in live.get("pods")))
     live.at_rest(pods)
     return pods
 
@@ -87,5 +87,5 @@ def _left_over(live: ControlPlane, pods: int) -> list[str]:
     def found() -> list[tuple[str, bool]]:
         return sorted((item["metadata"]["name"], is_ready(item)) for item in live.get("pods"))
 
-    wait_for("all pods", lambda: len(live.pods()) == pods or None)
+    wait_for("all pods", lambda: len(live.pods()) == pods)
     return [name for name, ready in unchanged(found, seconds=2) if not ready]

@@ -30,7 +30,7 @@ def test_nothing_stays_behind(tmp_path: Path) -> None:
     except RuntimeError:
         pass
     assert len(pids) >= 5
-    wait_for("end of all programs", lambda: None if any(_runs(pid) for pid in pids) else True)
+    wait_for("end of all programs", lambda: not any(_runs(pid) for pid in pids))
     assert not live.kubeconfig.exists()
 
 

@@ -29,14 +29,14 @@ def _deployment(chance: random.Random, name: str, replicas: int) -> Manifest:
     return found
 
 
-def _are_rolled_out(live: ControlPlane) -> bool | None:
+def _are_rolled_out(live: ControlPlane) -> bool:
     def done(item: Manifest) -> bool:
         wanted, status = item["spec"]["replicas"], item["status"]
         seen = status.get("observedGeneration") == item["metadata"]["generation"]
         counts = {status.get(key) for key in ("replicas", "updatedReplicas", "availableReplicas")}
         return seen and counts == {wanted}
 
-    return True if all(map(done, live.get("deployments"))) else None
+    return all(map(done, live.get("deployments")))
 
 
 def _watched(live: ControlPlane, items: Sequence[Manifest]) -> dict[str, list[Manifest]]:
@@ -101,5 +101,5 @@ def test_sizes_after_every_sync(live: ControlPlane) -> None:
         assert not wrong, (seed, wrong)
         writes += sum(map(len, states.values()))
         live.kubectl("delete", "deployments", "--all", "--cascade=foreground")
-        wait_for("no pods", lambda: None if live.get("pods") else True)
+        wait_for("no pods", lambda: not live.get("pods"))
     assert writes > _ROUNDS * _MOST * 4

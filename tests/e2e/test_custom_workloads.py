@@ -55,8 +55,8 @@ def installed(live: ControlPlane, *definitions: Manifest) -> None:
         name = item["metadata"]["name"]
         live.kubectl("wait", "--for=condition=Established", f"crd/{name}", f"--timeout={PATIENCE_SECONDS}s")
 
-        def listed(name: str = name) -> bool | None:
-            return True if live.run("kubectl", "get", name).returncode == 0 else None
+        def listed(name: str = name) -> bool:
+            return live.run("kubectl", "get", name).returncode == 0
 
         wait_for(name, listed)
 

@@ -53,7 +53,7 @@ def test_with_surge_pods_go_where_none_follows(live: ControlPlane) -> None:
     after = daemons("100m", _SURGING, schedulingGates=[{"name": "example.com/later"}])
     row = foreseen(live, after)
     applied(live, after)
-    wait_for("only the pods of a1", lambda: len(live.pods()) == 2 or None, 60)
+    wait_for("only the pods of a1", lambda: len(live.pods()) == 2, 60)
     static(live)
     assert requests(live) == [("100m", False), ("100m", True)]
     assert (row.completes, row.least_ready, row.steps[-1].old, row.steps[-1].new) == (False, 1, 1, 1)
@@ -64,7 +64,7 @@ def test_pods_without_a_node_are_left_alone_with_on_delete(live: ControlPlane) -
     live.create(*(node(name, cpu="1") for name in ("a1", "a2", "a3")), node("a4", cpu="4"))
     on_delete: Manifest = {"type": "OnDelete"}
     applied(live, daemons("2", on_delete))
-    wait_for("four pods", lambda: len(live.pods()) == 4 or None)
+    wait_for("four pods", lambda: len(live.pods()) == 4)
     static(live)
     after = daemons("500m", on_delete)
     row = foreseen(live, after)
@@ -80,7 +80,7 @@ def test_a_rollout_with_surge_that_is_stuck_is_mended(live: ControlPlane) -> Non
     applied(live, daemons("1", _SURGING))
     live.at_rest(2)
     applied(live, daemons("1500m", _SURGING))
-    wait_for("pods that wait", lambda: requests(live).count(("1500m", False)) == 2 or None)
+    wait_for("pods that wait", lambda: requests(live).count(("1500m", False)) == 2)
     after = daemons("900m", _SURGING)
     row = foreseen(live, after)
     applied(live, after)

@@ -49,10 +49,10 @@ def test_where_devices_are_not_allocated_nothing_is_decided(gpus: ControlPlane) 
     """The only device is in use: a second pod waits, and kube-scheduler's line is no contradiction."""
     gpus.kubectl("scale", "deployment/trainer", "--replicas=2")
 
-    def told_of() -> bool | None:
+    def told_of() -> bool:
         waiting = (pod for pod in gpus.pods() if not pod["spec"].get("nodeName"))
         said = (item.get("message", "") for pod in waiting for item in pod["status"].get("conditions", ()))
-        return True if any("2 cannot allocate all claims" in line for line in said) else None
+        return any("2 cannot allocate all claims" in line for line in said)
 
     wait_for("the line of kube-scheduler", told_of)
     code, found = told(gpus, "simulate")
@@ -70,9 +70,7 @@ def test_a_pod_is_not_moved_from_its_devices(gpus: ControlPlane) -> None:
     code, plan = told(gpus, "drain", "b1")
     assert (code, plan["after"]["pending"]) == (1, 1)
     gpus.kubectl("drain", "b1", "--ignore-daemonsets")
-    wait_for(
-        "a pod without a node", lambda: [p for p in gpus.pods() if not p["spec"].get("nodeName")] or None
-    )
+    wait_for("a pod without a node", lambda: [p for p in gpus.pods() if not p["spec"].get("nodeName")])
     assert before[0]["metadata"]["uid"] not in {pod["metadata"]["uid"] for pod in gpus.pods()}
 
 

@@ -26,9 +26,9 @@ def pool(live: ControlPlane, replicas: int = 6, **budgets: int | str) -> None:
     wait_for("the budget is counted", lambda: _is_counted(live, replicas))
 
 
-def _is_counted(live: ControlPlane, pods: int) -> bool | None:
+def _is_counted(live: ControlPlane, pods: int) -> bool:
     status = live.get("poddisruptionbudgets")[0].get("status", {})
-    return True if status.get("currentHealthy") == pods else None
+    return bool(status.get("currentHealthy") == pods)
 
 
 def cordoned(live: ControlPlane) -> dict[str, str | None]:

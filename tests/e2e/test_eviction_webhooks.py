@@ -92,7 +92,7 @@ def webhook(live: ControlPlane, tmp_path: Path) -> Iterator[Webhook]:
     where = ("create", "--raw", f"/api/v1/namespaces/default/pods/{name}/eviction", "-f", "-")
     wait_for(
         "the webhook",
-        lambda: "denied" in live.run("kubectl", *where, given=json.dumps(tried)).stderr or None,
+        lambda: "denied" in live.run("kubectl", *where, given=json.dumps(tried)).stderr,
     )
     yield server
     server.shutdown()

@@ -48,7 +48,7 @@ def test_a_finalizer_keeps_a_node_from_being_emptied(live: ControlPlane) -> None
     assert (code, [row["reason"] for row in plan["blocked"]]) == (1, ["Finalizer"])
     gone = json.dumps({"metadata": {"finalizers": None}})
     live.kubectl("patch", "pod", stays["metadata"]["name"], "--type=merge", "-p", gone)
-    wait_for("an empty node", lambda: None if "n1" in _places(live) else True)
+    wait_for("an empty node", lambda: "n1" not in _places(live))
     assert _plan(live, "n1")[0] == 0
 
 
@@ -140,7 +140,7 @@ def test_replacements_of_gated_pods_are_gated(live: ControlPlane, tmp_path: Path
     """A pod that was narrowed to its node and let go is made anew from its template, and waits."""
     gates = [{"name": "example.com/quota"}]
     live.create(node("n1"), workload("web", 2, schedulingGates=gates))
-    wait_for("two pods", lambda: True if len(live.pods()) == 2 else None)
+    wait_for("two pods", lambda: len(live.pods()) == 2)
     script = planned(live, tmp_path, "solve", "--gated")
     assert carried_out(live, script).returncode == 0
     live.at_rest(2)
@@ -190,10 +190,10 @@ def test_a_drain_fails_a_job_without_retries(live: ControlPlane) -> None:
     assert (code, outcomes) == (1, {"once": "Fails", "often": "LosesRetries"})
     assert _drains(live, "n1")[0] == 0
 
-    def failed() -> bool | None:
+    def failed() -> bool:
         jobs = {item["metadata"]["name"]: item["status"] for item in live.get("jobs")}
         conditions = [c["type"] for c in jobs["once"].get("conditions", ()) if c["status"] == "True"]
-        return True if "Failed" in conditions and jobs["often"].get("failed") == 1 else None
+        return "Failed" in conditions and jobs["often"].get("failed") == 1
 
     wait_for("a failed Job and a retry", failed)
     assert "Failed" not in str(

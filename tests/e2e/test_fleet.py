@@ -39,12 +39,12 @@ def test_a_sweep_of_the_live_cluster(live: ControlPlane) -> None:
     failing = min(int(row["scenario"].rpartition("=")[2]) for row in rows if row["exitCode"])
     live.kubectl("scale", "deployment/web", f"--replicas={failing}", "-n", "default")
 
-    def refused() -> bool | None:
+    def refused() -> bool:
         pods = live.pods(labels="app=web")
         waiting = [
             pod for pod in pods if not pod["spec"].get("nodeName") and pod.get("status", {}).get("conditions")
         ]
-        return True if len(pods) == failing and len(waiting) == 1 else None
+        return len(pods) == failing and len(waiting) == 1
 
     assert wait_for("one pod too many", refused)
 

@@ -118,14 +118,14 @@ def _counted(live: ControlPlane) -> None:
     """Wait until nothing moves, and the budgets know their pods."""
     static(live)
 
-    def known() -> bool | None:
+    def known() -> bool:
         budgets = live.get("poddisruptionbudgets")
         up = {
             name: sum(is_ready(pod) for pod in live.pods(labels=f"app={name}"))
             for name in (item["metadata"]["name"] for item in budgets)
         }
         said = {item["metadata"]["name"]: item.get("status", {}).get("currentHealthy") for item in budgets}
-        return True if said == up else None
+        return said == up
 
     wait_for("budgets that know their pods", known)
 

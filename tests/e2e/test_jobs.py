@@ -50,7 +50,7 @@ def test_a_rollout_waits_for_the_room_of_a_job(live: ControlPlane) -> None:
     live.create(node("na", zone="a", cpu="2700m"))
     job, web = _job("sums", 2, 5), workload("web", 1, cpu="1500m")
     live.create(job)
-    wait_for("two pods", lambda: len(_running(live, "sums")) == 2 or None)
+    wait_for("two pods", lambda: len(_running(live, "sums")) == 2)
     dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))
     before = Cluster.from_objects(dump["items"])
     alone = rollout(before, Cluster.from_objects([web], partial=True), fixes=False).workloads[0]
@@ -59,11 +59,11 @@ def test_a_rollout_waits_for_the_room_of_a_job(live: ControlPlane) -> None:
     assert wait_for("a verdict", lambda: _line(live, "web")) == alone.message
     assert (alone.completes, both.completes) == (False, True)
     for done in range(1, 6):
-        found = wait_for("a running pod", lambda: _running(live, "sums") or None)
+        found = wait_for("a running pod", lambda: _running(live, "sums"))
         assert len(found) <= min(2, 6 - done)
         _succeed(live, found[0])
-        wait_for("its end", lambda done=done: _succeeded(live) == done or None)  # type: ignore[misc]
-    wait_for("the Deployment", lambda: len(_running(live, "web")) == 1 or None)
+        wait_for("its end", lambda done=done: _succeeded(live) == done)  # type: ignore[misc]
+    wait_for("the Deployment", lambda: len(_running(live, "web")) == 1)
     row = next(row for row in both.workloads if row.workload == "Job/sums")
     assert [end.domains for end in row.ends] == [{ZONE: {"a": _succeeded(live)}}]
 

@@ -24,9 +24,9 @@ def limited(live: ControlPlane, tmp_path: Path) -> Path:
     path = tmp_path / "limited"
     path.write_text(json.dumps(config))
 
-    def allowed() -> bool | None:
+    def allowed() -> bool:
         asked = live.run("kubectl", "--kubeconfig", str(path), "auth", "can-i", "list", "pods", "-A")
-        return True if asked.stdout.strip() == "yes" else None
+        return asked.stdout.strip() == "yes"
 
     wait_for("the rights", allowed)
     return path
@@ -73,9 +73,8 @@ def test_without_a_right_its_name_is_told(live: ControlPlane, limited: Path) -> 
     kept = [rule for rule in role["rules"] if rule["apiGroups"] != ["policy"]]
     live.kubectl("patch", "clusterrole", "planner", "--type", "merge", "-p", json.dumps({"rules": kept}))
 
-    def told() -> str | None:
-        said = live.planner("check", "--kubeconfig", str(limited)).stderr
-        return said or None
+    def told() -> str:
+        return live.planner("check", "--kubeconfig", str(limited)).stderr
 
     assert (
         wait_for("a note", told) == "note: poddisruptionbudgets are left out: this user may not list them\n"

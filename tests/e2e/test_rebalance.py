@@ -103,11 +103,11 @@ def test_a_budget_that_says_not_now(live: ControlPlane, tmp_path: Path) -> None:
     other = pod("other", "other")
     both = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "other"]}]}
     live.create(other, budget("web", minAvailable=4, selector=both))
-    wait_for("a count of the budget", lambda: allowed(live) or None)
+    wait_for("a count of the budget", lambda: allowed(live))
     script, before = planned(live, tmp_path, "rebalance"), live.get("pods", labels="app=web")
     # A pod that is not there for a while uses the budget up.
     live.kubectl("delete", "pod", "other")
-    wait_for("end of the budget", lambda: True if allowed(live) == 0 else None)
+    wait_for("end of the budget", lambda: allowed(live) == 0)
     refused = "cannot go yet: Error from server (TooManyRequests)"
     ended = carried_out_until(live, script, refused, lambda: live.create(other))
     assert ended.returncode == 0, ended.stdout
@@ -125,7 +125,7 @@ def test_a_budget_that_never_allows_it(live: ControlPlane, tmp_path: Path) -> No
     lopsided(live)
     script, before = planned(live, tmp_path, "rebalance"), live.get("pods")
     live.create(budget("web", maxUnavailable=0))
-    wait_for("a count of the budget", lambda: allowed(live) == 0 or None)
+    wait_for("a count of the budget", lambda: allowed(live) == 0)
     ended = carried_out(live, script, TIMEOUT="4")
     assert ended.returncode == 1
     assert "nothing has happened for 4 seconds" in ended.stderr
@@ -216,7 +216,7 @@ def test_a_cluster_that_changed(live: ControlPlane, tmp_path: Path, what: str) -
     """A pod that is gone, a cordoned node, another number of replicas, another budget: plan again."""
     lopsided(live)
     live.create(budget("web", maxUnavailable=1))
-    wait_for("a count of the budget", lambda: allowed(live) or None)
+    wait_for("a count of the budget", lambda: allowed(live))
     script = planned(live, tmp_path, "rebalance")
     change(live, what, script)
     before = versions(live)
@@ -332,7 +332,7 @@ def test_a_lost_terminal(live: ControlPlane, tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe("sh", ["sh", str(script)], live.environment)
-    wait_for("eviction", lambda: evictions(live, before) or None)
+    wait_for("eviction", lambda: evictions(live, before))
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 128 + signal.SIGHUP
     assert left_behind(live) == []
@@ -369,7 +369,7 @@ def test_what_was_not_ready_before_is_not_waited_for(live: ControlPlane, tmp_pat
     """
     live.create(node("a1"), node("a2"))
     live.create(workload("web", 4, spread("web"), annotations={"stand-in/never-ready": ""}))
-    wait_for("four pods in zone a", lambda: per_zone(live, "web") == {"a": 4} or None)
+    wait_for("four pods in zone a", lambda: per_zone(live, "web") == {"a": 4})
     live.create(node("b1", zone="b"))
     script = planned(live, tmp_path, "rebalance")
     assert strike(live, script, "TERM", 8, "after").returncode in {-15, 143}

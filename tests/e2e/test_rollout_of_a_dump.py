@@ -71,11 +71,11 @@ def _running(live: ControlPlane) -> None:
     static(live)
 
 
-def _has(live: ControlPlane, app: str, many: int, image: str) -> bool | None:
+def _has(live: ControlPlane, app: str, many: int, image: str) -> bool:
     """Whether all there is of an app are so many ready pods with this image."""
     pods = live.pods(labels=f"app={app}")
     images = {item["spec"]["containers"][0]["image"] for item in pods}
-    return (len(pods) == many and images == {image} and all(map(is_ready, pods))) or None
+    return len(pods) == many and images == {image} and all(map(is_ready, pods))
 
 
 def _dump(live: ControlPlane, kinds: str = _KINDS) -> dict[str, Any]:

@@ -247,7 +247,7 @@ def test_a_pod_that_is_terminating_before(
     leaving["metadata"]["deletionTimestamp"] = leaving["metadata"]["creationTimestamp"]
     foreseen = rollout(Cluster.from_objects(dump), Cluster.from_objects([web, filler], partial=True))
     live.kubectl("delete", "pod", leaving["metadata"]["name"], "--wait=false")
-    wait_for("another pod", lambda: [item for item in live.pods(labels="app=web") if is_ready(item)] or None)
+    wait_for("another pod", lambda: [item for item in live.pods(labels="app=web") if is_ready(item)])
     static(live)
     (after,) = live.pods(labels="app=filler")
     assert (after["metadata"]["uid"] == uids["filler"]) is stays

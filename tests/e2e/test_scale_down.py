@@ -199,9 +199,9 @@ def test_pods_that_are_not_made(live: ControlPlane, tmp_path: Path) -> None:
     db["spec"]["template"]["metadata"]["annotations"] = {"stand-in/never-ready": ""}
     live.kubectl("patch", "statefulset/db", "--type=merge", "-p", json.dumps(_on_delete(db)))
     live.kubectl("scale", "statefulset/db", "--replicas=4")
-    wait_for("two pods", lambda: len(live.pods()) == 2 or None)
+    wait_for("two pods", lambda: len(live.pods()) == 2)
     live.create(workload("web", 5))
-    wait_for("as many as may be", lambda: len(live.pods()) == 5 or None)
+    wait_for("as many as may be", lambda: len(live.pods()) == 5)
     script = planned(live, tmp_path, "scale-down", "deployment/web=2", "statefulset/db=1")
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr) == (0, "")

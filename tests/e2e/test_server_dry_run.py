@@ -44,7 +44,7 @@ def at_work(live: ControlPlane, does: Any) -> None:
     """Wait until the policies do this to a pod that is tried."""
     probe = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": pod_spec()}
     tried = ("kubectl", "create", "--dry-run=server", "-f", "-", "-o", "json")
-    wait_for("policy", lambda: does(live.run(*tried, given=json.dumps(probe))) or None)
+    wait_for("policy", lambda: does(live.run(*tried, given=json.dumps(probe))))
 
 
 def test_a_policy_that_no_pod_shows_is_found(live: ControlPlane) -> None:

@@ -102,7 +102,7 @@ def test_what_is_not_applied_yet(live: ControlPlane, tmp_path: Path) -> None:
     gate = json.loads(fragment.partition("#")[2])["spec"]["template"]["spec"]
     web["spec"]["template"]["spec"].update(gate)
     live.create(web)
-    wait_for("held pods", lambda: len(live.pods()) == 4 or None)
+    wait_for("held pods", lambda: len(live.pods()) == 4)
     script = planned(live, tmp_path, "solve", "--gated", "--time-limit", "5")
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -199,7 +199,7 @@ def test_the_node_of_a_replacement_is_lost_in_a_drain(live: ControlPlane, tmp_pa
     taint = "node.kubernetes.io/unreachable:NoSchedule"
 
     def lose() -> None:
-        wait_for("both replacements", lambda: len(live.pods(fields="spec.nodeName=b1")) == 2 or None)
+        wait_for("both replacements", lambda: len(live.pods(fields="spec.nodeName=b1")) == 2)
         live.kubectl("taint", "node", "b1", taint)
 
     ended = carried_out_until(live, script, "evicted", lose)

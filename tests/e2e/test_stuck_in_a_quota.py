@@ -31,9 +31,9 @@ def test_a_rollout_beside_a_pod_that_does_not_end(
     told = live.planner("rollout", "-f", str(path), "-o", "json").stdout
     assert Rollout.model_validate_json(told).completes is completes
     live.kubectl("apply", "-f", str(path))
-    wait_for("its end", lambda: any("deletionTimestamp" in p["metadata"] for p in live.get("pods")) or None)
+    wait_for("its end", lambda: any("deletionTimestamp" in p["metadata"] for p in live.get("pods")))
     if completes:
-        wait_for("the new pods", lambda: _counted_again(live) == 3 or None)
+        wait_for("the new pods", lambda: _counted_again(live) == 3)
     else:
         static(live)
         assert _counted_again(live) == 0
