@@ -151,6 +151,23 @@ def test_scaled_down_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
     assert left_behind(live) == []
 
 
+def test_nothing_is_pinned_before_the_pause_is_seen(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: back at work, the controller could see the pin first, and roll all pods out."""
+    free(live)
+    script, before = pinned_moves(live, tmp_path), live.get("pods")
+    with halted(live, "kube-controller-manager"):
+        ended = carried_out(live, script)
+    assert ended.returncode == 1
+    assert (
+        "the controller of deployment web in default does not see that it is paused; plan again"
+        in ended.stderr
+    )
+    live.at_rest(4)
+    assert (evictions(live, before), left_behind(live), len(live.get("replicasets"))) == (0, [], 1)
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr, left_behind(live)) == (0, "", [])
+
+
 def test_a_deployment_that_is_resumed_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
     """It rolls out, as it was paused for the pin: the script says so, and nothing is left of it."""
     free(live)
