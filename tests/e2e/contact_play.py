@@ -22,7 +22,7 @@ _STILL_SECONDS = 1.5
 _LAST_SECONDS = 24
 #: Where nothing changes for so long not all pods find room.
 _UNPLAYABLE_SECONDS = 8
-_SEARCH_SECONDS = "40"
+_SEARCH_SECONDS = "120"
 
 
 class UnplayableError(Exception):

@@ -122,11 +122,11 @@ def test_no_pod_is_moved_that_its_quota_would_not_let_back(live: ControlPlane) -
     """The quota was lowered since: what an eviction takes would be gone for good."""
     lopsided(live)
     create_quota(live, quota(pods="3"))
-    _, plan = told(live, "rebalance", "--time-limit", "5")
+    _, plan = told(live, "rebalance", "--time-limit", "60")
     assert not plan["steps"]
     live.kubectl("delete", "resourcequota", "q", "-n", "default")
     create_quota(live, quota(pods="4"))
-    _, plan = told(live, "rebalance", "--time-limit", "5")
+    _, plan = told(live, "rebalance", "--time-limit", "60")
     assert len(plan["steps"]) == 2
     (victim, *_) = [step["pod"].partition("/")[2] for step in plan["steps"]]
     live.kubectl("delete", "pod", victim, "-n", "default", "--wait=false")
