@@ -25,12 +25,15 @@ forget_pin() {
 # Waits until its controller has seen an object as it is now: NAMESPACE KIND/NAME.  One that is late would roll a
 # Deployment out that is paused by now, or make a pod without the pin.
 await_seen() {
-    for look in 1 2 3 4 5 6 7 8 9 10; do
-        found=$(k get "$2" -n "$1" -o 'jsonpath={.metadata.generation}|{.status.observedGeneration}' 2>/dev/null) &&
-            [ "${found%%\|*}" = "${found#*\|}" ] && return 0
-        [ "$look" -eq 10 ] || sleep 1
+    begun=$(date +%s)
+    until is_seen "$@"; do
+        [ "$(($(date +%s) - begun))" -lt 10 ] || return 1
+        sleep 0.2 2>/dev/null || sleep 1
     done
-    return 1
+}
+is_seen() {
+    found=$(k get "$2" -n "$1" -o 'jsonpath={.metadata.generation}|{.status.observedGeneration}' 2>/dev/null) &&
+        [ "${found%%\|*}" = "${found#*\|}" ]
 }
 
 # One pod's replacement goes where it shall: NAMESPACE KIND/NAME POD PATCH.  False when the controller, or the
