@@ -17,6 +17,7 @@ case " $* " in
 esac
 done_before() { grep -q "$1" "$FOLDER/calls"; }
 case "$*" in
+*' jsonpath={.metadata.generation}|'*) cat "$FOLDER/seen" 2>/dev/null || echo '3|3' ;;
 *' --field-selector=metadata.name='*) printf '%s|7||||\\n' n1 n2 ;;
 *' get pods '*) done_before 'patch ReplicaSet/web' && echo 'P|shop|u2|web-2|n1|||ReplicaSet/web' ;;
 *' get pod '*PodScheduled*) echo "0/2 nodes are available" ;;
@@ -140,6 +141,15 @@ def test_a_pin_says_for_which_pod_it_is(tmp_path: Path) -> None:
     code, words, calls = run_part(tmp_path, f"{evict}; do_replace shop ReplicaSet/web n1 1 '[]'", "nothing")
     assert (code, "until the replacement of web-1 has landed" in words) == (0, True)
     assert any('"planner/pinned-for":"web-1"' in call for call in calls)
+
+
+def test_no_template_is_pinned_before_the_pause_is_seen(tmp_path: Path) -> None:
+    """What went wrong: a controller that was late saw the pin first, and rolled the Deployment out."""
+    (tmp_path / "seen").write_text("4|3")
+    code, words, calls = run_part(tmp_path, "do_replace shop ReplicaSet/web n1 1 '[]'", "nothing")
+    assert code == 1
+    assert "stopped: the controller of deployment web in shop does not see that it is paused; plan" in words
+    assert not any("patch ReplicaSet/web" in call and "--type=json" in call for call in calls)
 
 
 def test_one_step_is_no_steps(tmp_path: Path) -> None:

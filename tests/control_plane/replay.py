@@ -7,11 +7,9 @@ away again, so that no later retry of it mixes with what comes after.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 import numpy as np
 
@@ -24,14 +22,10 @@ from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from tests.builders import node, pod
 from tests.control_plane.api import PATHS, Api
 from tests.control_plane.generator import Story
-from tests.e2e.control_plane import Manifest
-
-Found = TypeVar("Found")
+from tests.e2e.control_plane import Manifest, wait_for
 
 KUBERNETES = "1.36"
-_PATIENCE = 30.0
 _NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
-_BETWEEN_LOOKS = 0.05
 #: So many of the criteria of a victim's cost are kube's; the rest of them are ours.
 _CRITERIA = 5
 #: What the planner reads; events are of no use to it.
@@ -96,7 +90,7 @@ class Replay:
                 self._api.patch_status(item, {"allocation": None, "reservedFor": None})
             if item["kind"] != "Namespace":
                 self._api.delete(item)
-        until("an empty cluster", lambda: True if not self._api.list("Pod") else None)
+        wait_for("an empty cluster", lambda: not self._api.list("Pod"))
 
     def _one(self, pod: Manifest) -> Iterator[str]:
         """Create a pod, and say where what becomes of it is not what the planner says."""
@@ -104,7 +98,7 @@ class Replay:
         made = self._create(pod)
         name = pod["metadata"]["name"]
         ours = Judgement([*before, made])
-        fate = until(f"verdict about {name}", lambda: self._fate(made))
+        fate = wait_for(f"verdict about {name}", lambda: self._fate(made))
         self.decided += 1
         if ours.decision.victims or (fate["status"].get("nominatedNodeName") and not _node(fate)):
             self.preempted += 1
@@ -137,7 +131,7 @@ class Replay:
         if last == expected or _GIVEN_BACK not in expected:
             return last
         events = f"/api/v1/namespaces/{pod['metadata']['namespace']}/events"
-        found = until("event", lambda: self._api.call("GET", events)["items"] or None)
+        found = wait_for("event", lambda: self._api.call("GET", events)["items"])
         uid = pod["metadata"]["uid"]
         said = [event for event in found if event["involvedObject"].get("uid") == uid]
         said.sort(key=lambda event: str(event.get("eventTime")))
@@ -151,7 +145,7 @@ class Replay:
             return found if found is not None and _node(found) else None
 
         with suppress(AssertionError):
-            return until("place after preemption", bound)
+            return wait_for("place after preemption", bound)
         found = self._api.get(pod)
         assert found is not None
         return found
@@ -160,7 +154,7 @@ class Replay:
         """Wait for evictions in vain: the program says first that the pod is pending, and evicts aside."""
         cheapest = [victims for _, victims in ours.cheapest()]
         with suppress(AssertionError):
-            until("end of evictions", lambda: True if self._gone(before) in cheapest else None)
+            wait_for("end of evictions", lambda: self._gone(before) in cheapest)
 
     def _gone(self, before: list[Manifest]) -> set[str]:
         def key(item: Manifest) -> str:
@@ -171,9 +165,9 @@ class Replay:
 
     def _at_rest(self) -> list[Manifest]:
         """Everything in the cluster once all pods run, budgets are counted and claims are bound."""
-        self._tell_apart(until("cluster at rest", self._rested))
+        self._tell_apart(wait_for("cluster at rest", self._rested))
         self._allocate()
-        return until("cluster at rest", self._rested)
+        return wait_for("cluster at rest", self._rested)
 
     def _tell_apart(self, items: list[Manifest]) -> None:
         """Let every pod have begun in another minute.
@@ -202,10 +196,10 @@ def wake(api: Api) -> None:
     scout, first = node("scout"), pod("scout", containers=[{"name": "c", "image": "none"}])
     api.create(scout)
     made = {**api.create(first), "kind": "Pod"}
-    until("scheduler at work", lambda: True if _node(api.get(made) or made) else None)
+    wait_for("scheduler at work", lambda: _node(api.get(made) or made))
     for item in (first, scout):
         api.delete(item)
-    until("end of the scout", lambda: None if api.list("Pod") else True)
+    wait_for("end of the scout", lambda: not api.list("Pod"))
 
 
 class Judgement:
@@ -329,14 +323,3 @@ def _are_reserved(items: list[Manifest]) -> bool:
                 (meta["namespace"], meta["name"], user["uid"]) for user in users if user["resource"] == "pods"
             }
     return uses == known
-
-
-def until(what: str, found: Callable[[], Found | None], seconds: float = _PATIENCE) -> Found:
-    """The first answer that is not None, asked for at short intervals."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        answer = found()
-        if answer is not None:
-            return answer
-        time.sleep(_BETWEEN_LOOKS)
-    raise AssertionError(f"no {what} within {seconds:.0f} s")

@@ -19,8 +19,8 @@ from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.builders import Object, node, pod
 from tests.control_plane.api import Api
-from tests.control_plane.replay import KUBERNETES, until, wake
-from tests.e2e.control_plane import running
+from tests.control_plane.replay import KUBERNETES, wake
+from tests.e2e.control_plane import running, wait_for
 
 NODES, PODS, ZONES = 300, 200, "abc"
 #: Where every pod of one run went.
@@ -60,10 +60,10 @@ def real(api: Api, runs: int) -> Iterator[Run]:
     for _ in range(runs):
         for item in batch():
             api.create(item)
-        yield until("place for every pod", lambda: _places(api), 120)
+        yield wait_for("place for every pod", lambda: _places(api))
         for item in batch():
             api.delete(item)
-        until("end of all pods", lambda: None if api.list("Pod") else True, 120)
+        wait_for("end of all pods", lambda: not api.list("Pod"))
 
 
 def _places(api: Api) -> Run | None:

@@ -116,7 +116,7 @@ class Findings(Facts):
         told: set[str] = set()
         for event in self.played.events:
             states[event.uid] = event
-            used = sum(cpu_milli(e.pod) for e in states.values() if e.holds_room and e.node == event.node)
+            used = sum(cpu_milli(e.item) for e in states.values() if e.holds_room and e.node == event.node)
             if event.node and used > rooms[event.node] and event.node not in told:
                 told.add(event.node)
                 yield f"{event.node} holds {used}m of {rooms[event.node]}m when {event.name} comes"
@@ -236,7 +236,7 @@ class Findings(Facts):
 
 
 def _is_of_app(app: str, event: Event) -> bool:
-    return bool(event.pod["metadata"]["labels"].get("app") == app)
+    return bool(event.item["metadata"]["labels"].get("app") == app)
 
 
 def _is_of_owner(owner: str, event: Event) -> bool:

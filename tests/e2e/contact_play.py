@@ -22,7 +22,7 @@ _STILL_SECONDS = 1.5
 _LAST_SECONDS = 24
 #: Where nothing changes for so long not all pods find room.
 _UNPLAYABLE_SECONDS = 8
-_SEARCH_SECONDS = "40"
+_SEARCH_SECONDS = "120"
 
 
 class UnplayableError(Exception):
@@ -95,7 +95,6 @@ def _carried_out(
     if not printed.stdout:
         return None, printed.stderr, ()
     with Recorder(live) as recorder:
-        wait_for("the first events", lambda: len(recorder.events) >= len(pods))
         ended = carried_out(live, script, TIMEOUT=str(TIMEOUT))
         at_rest(live, len(pods), PATIENCE_SECONDS, _LAST_SECONDS)
     (folder / "told").write_text(ended.stdout + ended.stderr)
@@ -118,7 +117,7 @@ def prepare(live: ControlPlane, story: Story) -> None:
         _stop_being_ready(live, unready)
     if story.held:
         live.create(*story.held)
-    wait_for("a count of every budget", lambda: _budgets_are_counted(live))
+    wait_for("a count of every budget", lambda: live.is_seen(live.get("pods")))
 
 
 def _running(live: ControlPlane, pods: int) -> None:
@@ -191,21 +190,6 @@ def _stop_being_ready(live: ControlPlane, unready: Unready) -> None:
     change = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
     words = ("pod", unready.name, "-n", "default", "--subresource=status", "--type=strategic")
     live.kubectl("patch", *words, "-p", json.dumps(change))
-
-
-def _budgets_are_counted(live: ControlPlane) -> bool:
-    ready = live.pods()
-    for item in live.get("poddisruptionbudgets"):
-        app = item["spec"]["selector"]["matchLabels"]["app"]
-        healthy = sum(_is_healthy(pod) for pod in ready if pod["metadata"]["labels"].get("app") == app)
-        if item.get("status", {}).get("currentHealthy") != healthy:
-            return False
-    return True
-
-
-def _is_healthy(pod: Manifest) -> bool:
-    conditions = {c["type"]: c["status"] for c in pod["status"].get("conditions", ())}
-    return conditions.get("Ready") == "True"
 
 
 def _checked(live: ControlPlane) -> dict[str, Any]:

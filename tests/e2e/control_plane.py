@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cli import main
 from tests.control_plane import api
@@ -38,7 +38,9 @@ _START_SECONDS = 120
 #: quiet one, and a longer wait costs nothing when it comes.
 PATIENCE_SECONDS = 240
 #: Looks at a cluster take processors from it: the longer it has been waited, the longer until the next one.
-_SHORTEST_PAUSE, _LONGEST_PAUSE, _PAUSE_SHARE = 0.2, 1.0, 0.1
+_SHORTEST_PAUSE, _LONGEST_PAUSE, _PAUSE_SHARE = 0.05, 1.0, 0.1
+#: What has a controller that says up to which change it has seen them.
+_OBSERVED = "deployments,replicasets,statefulsets,daemonsets,poddisruptionbudgets"
 #: For programs written in Go, which take a sixth of their time to look for garbage otherwise.
 _SELDOM_COLLECTED = {"GOGC": "400"}
 #: kubectl has answered before it has any garbage, and is sooner at it without threads that look for some.
@@ -133,13 +135,56 @@ class ControlPlane:
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def at_rest(self, pods: int, seconds: float = PATIENCE_SECONDS) -> list[Manifest]:
-        """So many pods, all of them ready, and nothing terminating."""
+        """So many pods, all of them ready, nothing terminating, and controllers know it."""
 
         def ready() -> tuple[list[Manifest]] | None:
             found = self.get("pods")
-            return (found,) if len(found) == pods and all(map(is_ready, found)) else None
+            is_done = len(found) == pods and all(map(is_ready, found)) and self.is_seen(found)
+            return (found,) if is_done else None
 
         return wait_for(f"{pods} ready pods", ready, seconds)[0]
+
+    def is_seen(self, pods: Sequence[Manifest]) -> bool:
+        """Whether kube-scheduler has looked at all pods, and controllers at the newest of what is theirs.
+
+        Budgets are counted, and ReplicaSets have made their pods, or said why they cannot.
+        """
+        looked_at = all(pod["spec"].get("nodeName") or pod["status"].get("conditions") for pod in pods)
+        return looked_at and all(_is_seen(item, pods) for item in self.get(_OBSERVED))
+
+    def unchanged(self, read: Callable[[], Answer], seconds: float) -> Answer:
+        """What is read when it has been the same for so long, and nobody has more to look at."""
+        now, since = read(), time.monotonic()
+
+        def is_still() -> bool:
+            nonlocal now, since
+            if (found := read()) != now:
+                now, since = found, time.monotonic()
+            return time.monotonic() - since > seconds and self.is_seen(self.get("pods"))
+
+        wait_for("rest", is_still)
+        return now
+
+
+def _is_seen(item: Manifest, pods: Sequence[Manifest]) -> bool:
+    meta, spec, status = item["metadata"], item["spec"], item.get("status", {})
+    if status.get("observedGeneration") != meta["generation"]:
+        return False
+    ready = [pod["metadata"] for pod in pods if is_ready(pod)]
+    if item["kind"] == "PodDisruptionBudget":
+        labels = spec["selector"].get("matchLabels", {}).items()
+        own = [
+            pod
+            for pod in ready
+            if pod["namespace"] == meta["namespace"] and labels <= pod.get("labels", {}).items()
+        ]
+        return not labels or bool(status.get("currentHealthy") == len(own))
+    if item["kind"] == "ReplicaSet":
+        own = [pod for pod in ready if meta["uid"] in {o["uid"] for o in pod.get("ownerReferences", ())}]
+        is_refused = any(c["type"] == "ReplicaFailure" for c in status.get("conditions", ()))
+        has_made = is_refused or status.get("replicas", 0) == spec["replicas"]
+        return bool(has_made and status.get("readyReplicas", 0) == len(own))
+    return True
 
 
 def is_ready(pod: Manifest) -> bool:
@@ -156,28 +201,6 @@ def wait_for(what: str, found: Callable[[], Answer | None], seconds: float = PAT
             return answer
         time.sleep(min(max(_PAUSE_SHARE * waited, _SHORTEST_PAUSE), _LONGEST_PAUSE))
     raise AssertionError(f"no {what} within {seconds:.0f} s")
-
-
-def unchanged(read: Callable[[], Answer], seconds: float) -> Answer:
-    """What is read when it has been the same for so long."""
-    now, since = read(), time.monotonic()
-
-    def is_still() -> bool:
-        nonlocal now, since
-        if (found := read()) != now:
-            now, since = found, time.monotonic()
-        return time.monotonic() - since > seconds
-
-    wait_for("rest", is_still)
-    return now
-
-
-def documents(text: str) -> Iterator[Any]:
-    """JSON documents, one after the other, as kubectl prints what it watches."""
-    decoder, place = json.JSONDecoder(), 0
-    while (place := text.find("{", place)) >= 0:
-        found, place = decoder.raw_decode(text, place)
-        yield found
 
 
 @contextlib.contextmanager

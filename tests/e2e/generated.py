@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.e2e.control_plane import ControlPlane, is_ready, unchanged, wait_for
+from tests.e2e.control_plane import ControlPlane, is_ready, wait_for
 
 #: Nothing has changed for so long: what was under way has ended.
 _QUIET_SECONDS = 2.0
@@ -22,7 +22,7 @@ _CLEARED = (
 
 def static(live: ControlPlane) -> None:
     """Wait until nothing has changed for a while."""
-    unchanged(lambda: _state(live), seconds=_QUIET_SECONDS)
+    live.unchanged(lambda: _state(live), seconds=_QUIET_SECONDS)
 
 
 def _state(live: ControlPlane) -> Any:

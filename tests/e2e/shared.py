@@ -27,8 +27,8 @@ _CLEARED = (
 )
 #: What changes by itself, or only tells of other objects.
 _NOT_COMPARED = frozenset(("leases", "events"))
-_CLEAR_SECONDS, _BETWEEN_LOOKS = 30.0, 0.2
-_START_SECONDS, _AT_REST_SECONDS = 60.0, 1.0
+_CLEAR_SECONDS, _BETWEEN_LOOKS = 60.0, 0.2
+_START_SECONDS, _AT_REST_SECONDS = 240.0, 1.0
 #: The namespaces of an empty cluster; the last that controllers make there is a ServiceAccount in each.
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
@@ -126,13 +126,19 @@ class SharedControlPlane(AbstractContextManager["SharedControlPlane"]):
                 left = [one for path, one in found.items() if path not in self._empty]
                 if not {one.kind.plural for one in left} <= {*_CLEARED}:
                     return False
-                if not left:
+                if not left and not _is_made_again(api):
                     api.call("DELETE", "/api/v1/namespaces/default/events")
                     return True
                 for one in sorted(left, key=lambda one: _CLEARED.index(one.kind.plural)):
                     api.remove(one.path, finalizers="finalizers" in one.item["metadata"])
                 time.sleep(_BETWEEN_LOOKS)
         return False
+
+
+def _is_made_again(api: Api) -> bool:
+    """A controller that has not heard yet of the end of a Deployment makes its ReplicaSet once more."""
+    time.sleep(_BETWEEN_LOOKS)
+    return any(api.list(kind) for kind in ("ReplicaSet", "Pod"))
 
 
 def _kinds(api: Api) -> Iterable[ObjectKind]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.control_plane import ControlPlane, Manifest, unchanged
+from tests.e2e.control_plane import ControlPlane, Manifest
 from tests.e2e.manifests import ZONE, budget, node, spread, workload
 
 #: What scripts leave on objects while they are at work.
@@ -85,7 +85,22 @@ def carried_out(
 def carried_out_until(
     live: ControlPlane, script: Path, words: str, then: Callable[[], object], **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script, and do something as soon as it says a line with these words."""
+    """Run a script, and do something as soon as it says a line with these words; it is halted meanwhile."""
+
+    def halted(running: subprocess.Popen[str]) -> None:
+        os.killpg(running.pid, signal.SIGSTOP)
+        try:
+            then()
+        finally:
+            os.killpg(running.pid, signal.SIGCONT)
+
+    return _listened_to(live, script, words, 1, halted, **settings)
+
+
+def carried_out_beside(
+    live: ControlPlane, script: Path, words: str, then: Callable[[], object], **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """The same, but the script goes on meanwhile."""
     return _listened_to(live, script, words, 1, lambda _: then(), **settings)
 
 
@@ -174,7 +189,7 @@ def versions(live: ControlPlane) -> dict[str, str]:
         found = live.get("pods,replicasets,deployments,nodes")
         return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in found}
 
-    return unchanged(read, seconds=1)
+    return live.unchanged(read, seconds=1)
 
 
 _STOPPER = """#!/bin/sh

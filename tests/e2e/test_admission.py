@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, unchanged, wait_for
+from tests.e2e.control_plane import PATIENCE_SECONDS, ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.generated import static
 from tests.e2e.manifests import node, spread, workload
 from tests.e2e.stories import lopsided, per_zone
 
@@ -16,6 +17,14 @@ def quota(**hard: str) -> Manifest:
     """A ResourceQuota of the namespace default; `requests_cpu` stands for `requests.cpu`."""
     named = {key.replace("_", "."): amount for key, amount in hard.items()}
     return _object("v1", "ResourceQuota", "q", spec={"hard": named})
+
+
+def create_quota(live: ControlPlane, item: Manifest) -> None:
+    """Create a quota, and wait for its count: until then every pod is refused, in other words."""
+    live.create(item)
+    wait_for(
+        "the count", lambda: all(found.get("status", {}).get("used") for found in live.get("resourcequotas"))
+    )
 
 
 def limits(**item: Any) -> Manifest:
@@ -47,18 +56,15 @@ def refusal(live: ControlPlane) -> str:
 
 
 def at_rest(live: ControlPlane) -> list[Manifest]:
-    """The pods when none has come, gone or become ready for two seconds."""
-
-    def pods() -> list[tuple[str, bool]]:
-        return sorted((pod["metadata"]["name"], is_ready(pod)) for pod in live.pods(labels="app=web"))
-
-    unchanged(pods, seconds=2)
+    """The pods of web when nothing changes any more."""
+    static(live)
     return live.pods(labels="app=web")
 
 
 def test_a_quota_stops_a_rollout(live: ControlPlane) -> None:
     """Five pods are asked for, three are made; the line is the API server's."""
-    live.create(node("n1"), quota(requests_cpu="3"))
+    live.create(node("n1"))
+    create_quota(live, quota(requests_cpu="3"))
     web = workload("web", 5, cpu="1")
     code, rollout = told(live, "rollout", "-f", "-", given=web)
     live.create(web)
@@ -115,12 +121,12 @@ def test_a_runtime_class_costs_room_and_chooses_nodes(live: ControlPlane) -> Non
 def test_no_pod_is_moved_that_its_quota_would_not_let_back(live: ControlPlane) -> None:
     """The quota was lowered since: what an eviction takes would be gone for good."""
     lopsided(live)
-    live.create(quota(pods="3"))
-    _, plan = told(live, "rebalance", "--time-limit", "5")
+    create_quota(live, quota(pods="3"))
+    _, plan = told(live, "rebalance", "--time-limit", "60")
     assert not plan["steps"]
     live.kubectl("delete", "resourcequota", "q", "-n", "default")
-    live.create(quota(pods="4"))
-    _, plan = told(live, "rebalance", "--time-limit", "5")
+    create_quota(live, quota(pods="4"))
+    _, plan = told(live, "rebalance", "--time-limit", "60")
     assert len(plan["steps"]) == 2
     (victim, *_) = [step["pod"].partition("/")[2] for step in plan["steps"]]
     live.kubectl("delete", "pod", victim, "-n", "default", "--wait=false")
@@ -138,7 +144,8 @@ def test_a_surge_needs_room_in_the_quota(live: ControlPlane, most: str) -> None:
     new["spec"]["template"]["spec"]["containers"][0]["image"] = "other"
     _, rollout = told(live, "rollout", "--restart", "-f", "-", given=new)
     live.kubectl("apply", "-f", "-", given=json.dumps(new))
-    ended = live.run("kubectl", "rollout", "status", "deployment/web", "--timeout=8s")
+    seconds = PATIENCE_SECONDS if most == "5" else 8
+    ended = live.run("kubectl", "rollout", "status", "deployment/web", f"--timeout={seconds}s")
     assert rollout["completes"] == (ended.returncode == 0) == (most == "5")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 from models import Cluster
 from planner.documents.rollout import Rollout
 from planner.simulation.rollout import rollout
-from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
+from tests.e2e.contact_record import Event, Recorder
+from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
 from tests.e2e.manifests import node, workload
 
 _SECONDS = 4
@@ -122,30 +122,21 @@ def test_with_surge_sick_pods_are_replaced_all_at_once(live: ControlPlane) -> No
     wait_for("pods with nodes", lambda: _have_nodes(live, 3))
     new = _changed(old, **{"stand-in/ready-after": "3"})
     row = _foreseen(live, new).workloads[0]
-    path = live.home / "watched"
-    words = ("get", "pods", "--watch", "--output-watch-events", "-o", "json")
-    with (
-        path.open("w") as told,
-        subprocess.Popen(["kubectl", *words], env=live.environment, stdout=told) as watch,
-    ):
-        try:
-            _applied(live, new)
-            wait_for("new pods", lambda: _are_new(live, 3))
-        finally:
-            watch.terminate()
-    states = list(_states(path.read_text()))
+    with Recorder(live) as recorder:
+        _applied(live, new)
+        wait_for("new pods", lambda: _are_new(live, 3))
+    states = list(_states(recorder.events))
     assert [(step.old, step.new) for step in row.steps] == [(3, 3), (0, 3)]
     assert (3, 3, False) in states
     assert {old for old, _, ready in states if ready} == {0}
 
 
-def _states(told: str) -> Iterator[tuple[int, int, bool]]:
+def _states(events: Sequence[Event]) -> Iterator[tuple[int, int, bool]]:
     """After every event the old pods and the new ones that are there, and whether one of them is ready."""
     there: dict[str, Manifest] = {}
-    for event in documents(told):
-        pod = event["object"]
-        there[pod["metadata"]["name"]] = pod
-        if event["type"] == "DELETED":
-            del there[pod["metadata"]["name"]]
+    for event in events:
+        there[event.name] = event.item
+        if event.gone:
+            del there[event.name]
         new = sum(_cpu(pod) == "200m" for pod in there.values())
         yield len(there) - new, new, any(map(is_ready, there.values()))

@@ -93,7 +93,7 @@ def test_any_zone_may_be_lost_afterwards(live: ControlPlane, tmp_path: Path) -> 
     lost = {item["metadata"]["name"] for item in live.get("nodes", labels=f"{ZONE}={zone}")}
     gone = [p["metadata"]["name"] for p in live.get("pods") if p["spec"].get("nodeName") in lost]
     live.kubectl("delete", "node", *lost)
-    live.kubectl("delete", "pod", "--force", *gone)
+    live.kubectl("delete", "pod", "--force", "--ignore-not-found", *gone)
     assert not {p["spec"]["nodeName"] for p in at_home(live, pods - 2)} & lost
 
 
@@ -146,7 +146,7 @@ def test_a_pod_that_waited_takes_the_place(live: ControlPlane, tmp_path: Path) -
     assert [(step["from"], step["node"]) for step in plan.document["steps"]] == [("n1", "n2")]
     ended = carried_out(live, plan.script, TIMEOUT="30")
     assert_emptied(live, plan, ended)
-    assert _waiting(live, "web") == 2
+    wait_for("two pods that wait", lambda: _waiting(live, "web") == 2)
 
 
 def _waiting(live: ControlPlane, app: str) -> int:

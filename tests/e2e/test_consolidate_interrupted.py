@@ -80,6 +80,7 @@ def struck_to_the_end(live: ControlPlane, folder: Path, pods: int, name: str, wo
             if code != -9:
                 assert (marked(live), left_behind(live)) == (set(), []), (number, ended)
             if code == 1:  # a replacement has landed while nothing held it
+                at_home(live, pods)
                 plan = consolidation(live, folder, *words)
         ended = carried_out(live, plan.script)
     assert number > 2

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from models.objects.workload import UpdateStrategy
 from planner.simulation.rollout.arithmetic import Margins, Size, rolled
-from tests.e2e.control_plane import ControlPlane, Manifest, documents, wait_for
+from tests.e2e.contact_record import Recorder
+from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
 from tests.e2e.manifests import node, workload
 
 _MOST = 20
@@ -41,21 +41,15 @@ def _are_rolled_out(live: ControlPlane) -> bool:
 
 def _watched(live: ControlPlane, items: Sequence[Manifest]) -> dict[str, list[Manifest]]:
     """Every state of every ReplicaSet while changed templates are rolled out, by Deployment."""
-    words = ("get", "replicasets", "--watch", "--output-watch-events", "-o", "json")
-    path = live.home / "watched"
-    with (
-        path.open("w") as told,
-        subprocess.Popen(["kubectl", *words], env=live.environment, stdout=told) as watch,
-    ):
+    with Recorder(live, "replicasets") as recorder:
         for item in items:
             item["spec"]["template"]["metadata"]["annotations"] = {"revision": "2"}
         listing = {"apiVersion": "v1", "kind": "List", "items": items}
         live.kubectl("apply", "-f", "-", given=json.dumps(listing))
         wait_for("the end of all rollouts", lambda: _are_rolled_out(live))
-        watch.terminate()
     found: dict[str, list[Manifest]] = defaultdict(list)
-    for event in documents(path.read_text()):
-        found[event["object"]["metadata"]["ownerReferences"][0]["name"]].append(event["object"])
+    for event in recorder.events:
+        found[event.owner.partition("/")[2]].append(event.item)
     return found
 
 

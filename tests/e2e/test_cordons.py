@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.e2e.control_plane import ControlPlane, Manifest
+from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
 from tests.e2e.manifests import ZONE, node, spread, workload
 from tests.e2e.stories import (
     carried_out,
@@ -123,6 +123,8 @@ def test_without_the_right_to_cordon(live: ControlPlane, tmp_path: Path) -> None
     config["users"][0]["user"]["token"] = live.kubectl("create", "token", "mover").strip()
     (tmp_path / "mover").write_text(json.dumps(config))
     (tmp_path / "mover").chmod(0o600)
+    may = ("kubectl", "--kubeconfig", str(tmp_path / "mover"), "auth", "can-i")
+    wait_for("the rights", lambda: live.run(*may, "create", "pods/eviction", "-A").returncode == 0)
     ended = carried_out(live, script, KUBECONFIG=str(tmp_path / "mover"))
     assert (ended.returncode, ended.stderr) == (
         2,

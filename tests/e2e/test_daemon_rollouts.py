@@ -53,7 +53,7 @@ def test_with_surge_pods_go_where_none_follows(live: ControlPlane) -> None:
     after = daemons("100m", _SURGING, schedulingGates=[{"name": "example.com/later"}])
     row = foreseen(live, after)
     applied(live, after)
-    wait_for("only the pods of a1", lambda: len(live.pods()) == 2, 60)
+    wait_for("only the pods of a1", lambda: len(live.pods()) == 2)
     static(live)
     assert requests(live) == [("100m", False), ("100m", True)]
     assert (row.completes, row.least_ready, row.steps[-1].old, row.steps[-1].new) == (False, 1, 1, 1)
@@ -84,6 +84,7 @@ def test_a_rollout_with_surge_that_is_stuck_is_mended(live: ControlPlane) -> Non
     after = daemons("900m", _SURGING)
     row = foreseen(live, after)
     applied(live, after)
+    wait_for("the new pods", lambda: requests(live) == [("900m", True)] * 2)
     live.at_rest(2)
     static(live)
     assert requests(live) == [("900m", True)] * 2

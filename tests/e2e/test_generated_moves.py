@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.builders import REQUIRED
-from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.control_plane import ControlPlane, Manifest
 from tests.e2e.generated import cleared, static
 from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, spread, workload
 from tests.e2e.stories import carried_out
@@ -106,28 +106,12 @@ def _play(live: ControlPlane, folder: Path, seed: int) -> list[str]:
     live.create(*drawn.first, *drawn.objects)
     static(live)
     live.create(*drawn.later)
-    _counted(live)
+    static(live)
     found = [*_differences(live, folder, drawn.command)]
     if found:
         print(seed, drawn.command, found)
     cleared(live)
     return found
-
-
-def _counted(live: ControlPlane) -> None:
-    """Wait until nothing moves, and the budgets know their pods."""
-    static(live)
-
-    def known() -> bool:
-        budgets = live.get("poddisruptionbudgets")
-        up = {
-            name: sum(is_ready(pod) for pod in live.pods(labels=f"app={name}"))
-            for name in (item["metadata"]["name"] for item in budgets)
-        }
-        said = {item["metadata"]["name"]: item.get("status", {}).get("currentHealthy") for item in budgets}
-        return said == up
-
-    wait_for("budgets that know their pods", known)
 
 
 def _differences(live: ControlPlane, folder: Path, command: Sequence[str]) -> Iterator[str]:

@@ -60,7 +60,7 @@ def test_a_job_with_retries_is_moved_when_that_is_asked_for(live: ControlPlane, 
     assert (ended.returncode, ended.stderr) == (0, "")
     live.at_rest(3)
     assert (per_zone(live, "sums"), _condition(live)) == ({"a": 2, "b": 1}, None)
-    assert _status(live)["failed"] == 1
+    wait_for("the count of its failure", lambda: _status(live).get("failed") == 1)
 
 
 def test_a_pod_that_runs_to_its_end_before_its_turn(live: ControlPlane, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_job_without_retries(live: ControlPlane, tmp_path: Path, command: str)
     assert ended.returncode == 0
     wait_for("the end of the Job", lambda: _condition(live))
     assert _condition(live) == row["reason"]
-    assert live.pods() == []
+    wait_for("the end of its pods", lambda: not live.pods())
 
 
 def test_a_job_that_ignores_evictions(live: ControlPlane) -> None:

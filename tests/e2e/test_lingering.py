@@ -4,7 +4,6 @@ than their grace period and a margin."""
 import json
 import re
 import shlex
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.control_plane import ControlPlane, Manifest, documents, wait_for
+from tests.e2e.contact_record import Recorder
+from tests.e2e.control_plane import ControlPlane, wait_for
 from tests.e2e.manifests import node, pod, spread, workload
 from tests.e2e.stories import (
     carried_out,
+    carried_out_beside,
     carried_out_until,
     evictions,
     left_behind,
@@ -82,28 +83,12 @@ def waves(script: Path) -> list[set[str]]:
 def watched(live: ControlPlane) -> Iterator[list[tuple[str, str]]]:
     """What happens to pods, in order: `bound`, `leaving` and `gone`, with uids; complete at the end."""
     happened: list[tuple[str, str]] = []
-    path = live.home / "watched"
-    words = ("get", "pods", "--watch", "--output-watch-events", "-o", "json")
-    with (
-        path.open("w") as told,
-        subprocess.Popen(["kubectl", *words], env=live.environment, stdout=told) as watch,
-    ):
+    with Recorder(live) as recorder:
         yield happened
-        time.sleep(0.5)  # for the last events
-        watch.terminate()
-    for event in documents(path.read_text()):
-        happened += [step for step in _steps(event) if step not in happened]
-
-
-def _steps(event: Manifest) -> Iterator[tuple[str, str]]:
-    item = event["object"]
-    uid = item["metadata"]["uid"]
-    if item["spec"].get("nodeName"):
-        yield "bound", uid
-    if "deletionTimestamp" in item["metadata"]:
-        yield "leaving", uid
-    if event["type"] == "DELETED":
-        yield "gone", uid
+    for event in recorder.events:
+        found = {"bound": bool(event.node), "leaving": event.ending, "gone": event.gone}
+        steps = [(step, event.uid) for step, is_so in found.items() if is_so]
+        happened += [step for step in steps if step not in happened]
 
 
 def assert_apart(script: Path, happened: list[tuple[str, str]]) -> None:
@@ -156,7 +141,7 @@ def test_a_node_is_not_empty_before_all_are_gone(live: ControlPlane, tmp_path: P
         assert cordoned(live) == {"old1": "was:open"}  # it is still at work
         live.kubectl("patch", "pod", "other", "--type=merge", "-p", RELEASED)
 
-    assert carried_out_until(live, script, "evicted", release).returncode == 0
+    assert carried_out_beside(live, script, "evicted", release).returncode == 0
     assert where(live) == {"new1"}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.builders import REQUIRED, term
 from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
+from tests.e2e.generated import static
 from tests.e2e.manifests import HOSTNAME, node, pod_spec, spread, workload
 from tests.e2e.stories import carried_out, evictions, planned
 from tests.e2e.test_admission import told
@@ -85,7 +86,9 @@ def test_a_paused_deployment_grows_by_what_runs(live: ControlPlane) -> None:
     code, found = told(live, "simulate", "--scale", "deployment/web=4")
     assert (code, len(found["pending"])) == (1, 1)
     live.kubectl("scale", "deployment/web", "--replicas=4")
-    (pod,) = wait_for("a pod without a node", lambda: _pending(live) if len(live.pods()) == 4 else None)
+    wait_for("four pods", lambda: len(live.pods()) == 4)
+    static(live)
+    (pod,) = _pending(live)
     assert pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "3"
 
 

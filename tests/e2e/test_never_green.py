@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
 from tests.e2e.manifests import node, pod_spec, workload
-from tests.e2e.test_admission import at_rest, quota, refusal, told
+from tests.e2e.test_admission import at_rest, create_quota, quota, refusal, told
 from tests.e2e.test_server_dry_run import at_work, policy
 
 
@@ -77,7 +77,8 @@ def failed_create(live: ControlPlane) -> str:
 )
 def test_a_claim_that_is_refused_keeps_its_pod_from_being_made(live: ControlPlane, rule: Manifest) -> None:
     """By a quota over claims, or a bound for them: the line is that of the controller's event."""
-    live.create(node("n1"), storage_class(), rule)
+    live.create(node("n1"), storage_class())
+    create_quota(live, rule)
     web = numbered(2, podManagementPolicy="Parallel")
     code, found = told(live, "rollout", "-f", "-", given=web)
     live.create(web)

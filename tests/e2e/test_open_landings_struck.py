@@ -17,7 +17,7 @@ from tests.e2e.consolidations import (
     skew,
 )
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.stories import carried_out, carried_out_until, left_behind, struck
+from tests.e2e.stories import carried_out, carried_out_beside, left_behind, struck
 from tests.e2e.unsteady import unsteady
 
 _WORDS = ("--nodes", "pool=old", "--max-unavailable", "3")
@@ -57,7 +57,7 @@ def test_struck_in_the_middle(live: ControlPlane, tmp_path: Path) -> None:
             way.refuse(20)
 
         with unsteady(live) as (away, way):
-            ended = carried_out_until(away, plan.script, "evicted", meanwhile)
+            ended = carried_out_beside(away, plan.script, "evicted", meanwhile)
         assert ended.returncode == 0, ended
     assert_emptied(live, plan, ended)
     assert left_behind(live) == [f"Node/{name}" for name in sorted({*plan.going, "n100"})]

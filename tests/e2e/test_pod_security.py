@@ -85,9 +85,9 @@ def test_pods_that_would_not_be_made_again_are_not_moved(live: ControlPlane) -> 
     live.create(node("a1"), web)
     live.at_rest(4)
     live.create(node("b1", zone="b"))
-    assert told(live, "rebalance", "--time-limit", "5")[1]["steps"]
+    assert told(live, "rebalance", "--time-limit", "60")[1]["steps"]
     live.kubectl("label", "namespace", "shop", f"{ENFORCE}=restricted")
-    _, plan = told(live, "rebalance", "--time-limit", "5")
+    _, plan = told(live, "rebalance", "--time-limit", "60")
     assert not plan["steps"]
     code, plan = told(live, "drain", "a1")
     assert code == 1

@@ -33,6 +33,7 @@ from tests.e2e.stories import (
     versions,
     zone_that_came_back,
 )
+from tests.e2e.test_admission import create_quota
 
 
 def moves(script: Path) -> int:
@@ -89,8 +90,7 @@ def test_a_stateful_set_in_a_quota_that_is_newer_than_the_plan(live: ControlPlan
     live.create(node("b1", zone="b"))
     script = planned(live, tmp_path, "rebalance", "--evict-only")
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}}
-    live.create({**quota, "spec": {"hard": {"pods": "2"}}})
-    wait_for("the count of the quota", lambda: live.get("resourcequotas")[0]["status"].get("used"))
+    create_quota(live, {**quota, "spec": {"hard": {"pods": "2"}}})
     ended = carried_out(live, script, TIMEOUT="8")
     assert ended.returncode == 1
     assert "no pod is made in place of default/db-" in ended.stderr

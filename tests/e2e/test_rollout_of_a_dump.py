@@ -8,7 +8,7 @@ from typing import Any
 
 from planner.documents.rollout import Rollout
 from tests.e2e.consolidations import per_domain
-from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.control_plane import PATIENCE_SECONDS, ControlPlane, Manifest, is_ready, wait_for
 from tests.e2e.generated import static
 from tests.e2e.manifests import ZONE, node, spread, workload
 
@@ -97,6 +97,8 @@ def _foreseen(live: ControlPlane, folder: Path, dump: Manifest, *words: str) -> 
 
 
 def _assert_as_foreseen(live: ControlPlane, foreseen: Rollout) -> None:
+    for app in _APPS:
+        live.kubectl("rollout", "status", f"deployment/{app}", f"--timeout={PATIENCE_SECONDS}s")
     static(live)
     assert {row.workload for row in foreseen.workloads} == {f"Deployment/{app}" for app in _APPS}
     for row in foreseen.workloads:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -14,7 +13,8 @@ import pytest
 from models import Cluster
 from planner.documents.rollout import Rollout, WorkloadRollout
 from planner.simulation.rollout import rollout
-from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
+from tests.e2e.contact_record import Event, Recorder
+from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
 from tests.e2e.generated import cleared, static
 from tests.e2e.manifests import HOSTNAME, ZONE, node, spread, workload
 
@@ -135,26 +135,17 @@ def _play(live: ControlPlane, seed: int) -> list[str]:
     return wrong
 
 
-def _watched(live: ControlPlane, after: list[Manifest]) -> list[Manifest]:
+def _watched(live: ControlPlane, after: list[Manifest]) -> list[Event]:
     """What happens to pods while the manifests are applied, event by event."""
-    words = ("get", "pods", "--watch", "--output-watch-events", "-o", "json")
-    path = live.home / "watched"
-    with (
-        path.open("w") as told,
-        subprocess.Popen(["kubectl", *words], env=live.environment, stdout=told) as watch,
-    ):
-        wait_for("the watch", lambda: path.stat().st_size or (None if live.get("pods") else 1))
+    with Recorder(live) as recorder:
         live.kubectl(
             "apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": after})
         )
         static(live)
-        watch.terminate()
-    return [*documents(path.read_text())]
+    return recorder.events
 
 
-def _beyond(
-    item: Manifest, foreseen: Rollout, before: list[Manifest], events: list[Manifest]
-) -> Iterator[str]:
+def _beyond(item: Manifest, foreseen: Rollout, before: list[Manifest], events: list[Event]) -> Iterator[str]:
     """Where fewer pods were ready than in the worst draw, or more than in the best."""
     name, row = item["metadata"]["name"], _row(foreseen, item)
     pods = [found for found in before if found["kind"] == "Pod"]
@@ -163,10 +154,9 @@ def _beyond(
     }
     least = len(ready)
     for event in events:
-        pod = event["object"]
-        if pod["metadata"].get("labels", {}).get("app") == name:
-            well = event["type"] != "DELETED" and is_ready(pod)
-            (ready.add if well else ready.discard)(pod["metadata"]["name"])
+        meta = event.item["metadata"]
+        if meta.get("labels", {}).get("app") == name:
+            (ready.add if event.ready else ready.discard)(meta["name"])
             least = min(least, len(ready))
     if not row.least_ready <= least <= row.least_ready_best:
         yield f"{name}: {least} ready, foreseen {row.least_ready} to {row.least_ready_best}"
@@ -212,12 +202,17 @@ def test_a_rollout_that_stops(live: ControlPlane) -> None:
     cluster = Cluster.from_objects(dump["items"])
     foreseen = rollout(cluster, Cluster.from_objects([after], partial=True), fixes=False).workloads[0]
     live.kubectl("apply", "-f", "-", given=json.dumps(after))
+    last = sorted((foreseen.steps[-1].old, foreseen.steps[-1].new))
+    wait_for("the last sizes", lambda: _sizes(live) == last)
     static(live)
-    sizes = sorted(item["spec"]["replicas"] for item in live.get("replicasets"))
     assert not foreseen.completes
     assert _line(live, "web") == foreseen.message
-    assert sizes == sorted((foreseen.steps[-1].old, foreseen.steps[-1].new))
+    assert _sizes(live) == last
     assert _by_zone(live, "web") == foreseen.ends[0].domains[ZONE]
+
+
+def _sizes(live: ControlPlane) -> list[int]:
+    return sorted(item["spec"]["replicas"] for item in live.get("replicasets"))
 
 
 @pytest.mark.parametrize(
@@ -289,11 +284,17 @@ def test_a_node_that_is_lost(live: ControlPlane, kind: str, spec: Manifest, more
     dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))
     foreseen = rollout(Cluster.from_objects(dump["items"]), Cluster.from_objects([after], partial=True))
     live.kubectl("apply", "-f", "-", given=json.dumps(after))
-    static(live)
-    requests = [pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] for pod in live.pods()]
     row = _row(foreseen, after)
-    assert (row.steps[-1].new if row.steps else 0) == requests.count("200m")
-    assert row.completes is (requests.count("200m") == (2 if kind == "DaemonSet" and not more else 3))
+    new = row.steps[-1].new if row.steps else 0
+    wait_for("as many as were said", lambda: _new(live) == new)
+    static(live)
+    assert _new(live) == new
+    assert row.completes is (new == (2 if kind == "DaemonSet" and not more else 3))
+
+
+def _new(live: ControlPlane) -> int:
+    requests = [pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] for pod in live.pods()]
+    return requests.count("200m")
 
 
 @pytest.mark.skipif(not _CASES, reason="ROLLOUTS=N says how many are drawn")

@@ -15,6 +15,7 @@ from tests.e2e.stories import (
     strike,
     struck_everywhere,
 )
+from tests.e2e.test_admission import create_quota
 from tests.e2e.test_struck_meanwhile import halted
 
 COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -190,7 +191,8 @@ def test_a_stateful_set(live: ControlPlane, tmp_path: Path) -> None:
 def test_pods_that_are_not_made(live: ControlPlane, tmp_path: Path) -> None:
     """A quota refuses two, and a set waits for its second pod: the script missed these pods, and ended."""
     few = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "default"}}
-    live.create(node("a1"), few | {"spec": {"hard": {"pods": "5"}}})
+    live.create(node("a1"))
+    create_quota(live, few | {"spec": {"hard": {"pods": "5"}}})
     db = workload("db", 4, kind="StatefulSet")
     live.create(db)
     live.at_rest(4)

@@ -17,8 +17,8 @@ from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from tests.builders import HOST, ZONE, claim, labelled, node, pod, storage_class, volume
 from tests.control_plane.api import Api
-from tests.control_plane.replay import until, wake
-from tests.e2e.control_plane import ControlPlane, Manifest
+from tests.control_plane.replay import wake
+from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
 
 _SEED = random.SystemRandom().randrange(1 << 32)
 _VOLUMES = 6
@@ -109,7 +109,7 @@ def test_claims_are_bound_as_the_planner_says(live: ControlPlane, run: int) -> N
         wake(api)
         for item in before:
             api.create(item)
-        until("volumes", lambda: bound_volumes(api))
+        wait_for("volumes", lambda: bound_volumes(api))
         there = [item for kind in _READ for item in api.list(kind)]
         problem = Problem(Cluster.from_objects([*there, *coming], kubernetes="1.36"))
         kube = Scheduler(problem, explain=True)
@@ -119,13 +119,13 @@ def test_claims_are_bound_as_the_planner_says(live: ControlPlane, run: int) -> N
             ours = kube.take(number)
             kube.state.rollback(mark)
             made = {**api.create(item), "kind": "Pod"}
-            place, line = until("verdict", partial(decided, api, made))
+            place, line = wait_for("verdict", partial(decided, api, made))
             if not place:
                 assert (ours.node, ours.message) == (None, line), f"seed {seed}: {number}"
                 api.delete(made)
                 continue
             assert problem.nodes.index[place] in best(ours), f"seed {seed}: {number} on {place}"
             kube.state.bind(number, problem.nodes.index[place])
-            bound = until("claims", lambda: bound_volumes(api))
+            bound = wait_for("claims", lambda: bound_volumes(api))
             for choice in kube.state.claims.bindings:
                 assert bound[choice.claim] == choice.volume, f"seed {seed}: {number}"

@@ -50,7 +50,7 @@ def test_no_pod_is_let_go_to_a_node_that_is_closed(live: ControlPlane, tmp_path:
     live.create(*held)
     script = planned(live, tmp_path, "solve", "--gated")
     kubectl = _struck_after("patch pod a-first", _CLOSINGS[closing], tmp_path)
-    ended = carried_out(live, script, KUBECTL=kubectl, TIMEOUT="5")
+    ended = carried_out(live, script, KUBECTL=kubectl)
     assert ended.returncode == 1
     line = f"stopped: default/b-second stays held: no pod may come to b1 any more, {_WHY}"
     assert ended.stderr.splitlines()[-1].startswith(line)
@@ -80,7 +80,7 @@ def test_no_room_is_made_on_a_node_that_is_closed(live: ControlPlane, tmp_path: 
     live.create(node("b1", cpu="2"), held)
     script, before = planned(live, tmp_path, "solve", "--gated", "--allow-moves"), live.get("pods")
     kubectl = _struck_after("}N|{.metadata.name}|{.metadata.uid}|", ("cordon", "a1"), tmp_path)
-    ended = carried_out(live, script, KUBECTL=kubectl, TIMEOUT="5")
+    ended = carried_out(live, script, KUBECTL=kubectl)
     assert ended.returncode == 1
     assert f" stays where it is: no pod may come to a1 any more, {_WHY}" in ended.stderr
     assert (evictions(live, before), _waiting(live, "large")) == (0, ["large"])

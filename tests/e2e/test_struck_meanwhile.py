@@ -13,7 +13,15 @@ import pytest
 
 from tests.e2e.control_plane import ControlPlane, wait_for
 from tests.e2e.manifests import node, spread, workload
-from tests.e2e.stories import carried_out, carried_out_until, evictions, left_behind, lopsided, planned
+from tests.e2e.stories import (
+    carried_out,
+    carried_out_beside,
+    carried_out_until,
+    evictions,
+    left_behind,
+    lopsided,
+    planned,
+)
 from tests.e2e.test_rebalance import free, pinned_moves
 from tests.e2e.unsteady import Way, unsteady
 
@@ -42,7 +50,7 @@ def test_a_drain_while_the_api_server_is_away(live: ControlPlane, tmp_path: Path
     live.create(node("b1"))
     script = planned(live, tmp_path, "drain", "a1", "a2")
     with unsteady(live) as (away, way):
-        ended = carried_out_until(away, script, "evicted", lambda: gap(way))
+        ended = carried_out_beside(away, script, "evicted", lambda: gap(way))
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 2 nodes are empty, and cordoned")
     assert (len(live.at_rest(4)), evictions(live, before), _cordoned(live)) == (4, 4, {"a1", "a2"})
 
@@ -53,7 +61,7 @@ def test_moves_while_the_api_server_is_away(live: ControlPlane, tmp_path: Path, 
     before = live.get("pods")
     script = planned(live, tmp_path, "rebalance")
     with unsteady(live) as (away, way):
-        ended = carried_out_until(away, script, "evicted", lambda: gap(way))
+        ended = carried_out_beside(away, script, "evicted", lambda: gap(way))
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 2 moves")
     assert (len(live.at_rest(4)), evictions(live, before), left_behind(live)) == (4, 2, [])
 
@@ -66,7 +74,7 @@ def test_a_pin_comes_off_although_the_api_server_is_away(
     before = live.get("pods")
     script = pinned_moves(live, tmp_path)
     with unsteady(live) as (away, way):
-        ended = carried_out_until(away, script, " has landed on ", lambda: gap(way))
+        ended = carried_out_beside(away, script, " has landed on ", lambda: gap(way))
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "done: 2 moves")
     assert (evictions(live, before), left_behind(live), len(live.get("replicasets"))) == (2, [], 1)
 
@@ -143,6 +151,23 @@ def test_scaled_down_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
     assert left_behind(live) == []
 
 
+def test_nothing_is_pinned_before_the_pause_is_seen(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: back at work, the controller could see the pin first, and roll all pods out."""
+    free(live)
+    script, before = pinned_moves(live, tmp_path), live.get("pods")
+    with halted(live, "kube-controller-manager"):
+        ended = carried_out(live, script)
+    assert ended.returncode == 1
+    assert (
+        "the controller of deployment web in default does not see that it is paused; plan again"
+        in ended.stderr
+    )
+    live.at_rest(4)
+    assert (evictions(live, before), left_behind(live), len(live.get("replicasets"))) == (0, [], 1)
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr, left_behind(live)) == (0, "", [])
+
+
 def test_a_deployment_that_is_resumed_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
     """It rolls out, as it was paused for the pin: the script says so, and nothing is left of it."""
     free(live)
@@ -172,9 +197,8 @@ def test_a_rollout_that_begins_meanwhile(live: ControlPlane, tmp_path: Path) -> 
     assert ended.returncode == 1, ended
     assert "stopped: deployment web in default has begun to roll out; plan again: " in ended.stdout
     assert ended.stdout.count("are pinned until") == 1
-    (deployment,) = live.get("deployments")
-    assert deployment["status"]["updatedReplicas"] == 1
-    assert not deployment["spec"].get("paused")
+    wait_for("a new pod", lambda: live.get("deployments")[0]["status"].get("updatedReplicas") == 1)
+    assert left_behind(live) == []
 
 
 def test_the_node_of_a_replacement_is_lost(live: ControlPlane, tmp_path: Path) -> None:
@@ -202,7 +226,7 @@ def test_the_node_of_a_replacement_is_lost_in_a_drain(live: ControlPlane, tmp_pa
         wait_for("both replacements", lambda: len(live.pods(fields="spec.nodeName=b1")) == 2)
         live.kubectl("taint", "node", "b1", taint)
 
-    ended = carried_out_until(live, script, "evicted", lose)
+    ended = carried_out_beside(live, script, "evicted", lose)
     assert ended.returncode == 1
     assert " does not become ready: its node b1 is not ready" in ended.stdout
     assert len(_cordoned(live)) == 1

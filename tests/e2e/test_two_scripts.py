@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 from tests.e2e.consolidations import assert_emptied, consolidation, marked
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.manifests import HOSTNAME, node, pod
-from tests.e2e.stories import carried_out, carried_out_until, left_behind, planned, strike
+from tests.e2e.stories import carried_out, carried_out_beside, left_behind, planned, strike
 from tests.e2e.test_consolidate_interrupted import four_nodes
 from tests.e2e.test_drain import pool
 from tests.e2e.test_rebalance import free, pinned_moves
@@ -56,7 +56,7 @@ def test_a_pin_of_another_script(live: ControlPlane, tmp_path: Path) -> None:
         told.extend(carried_out(live, script, "--dry-run") for script in (second, first))
         live.kubectl("delete", "pod", "stranger")
 
-    ended = carried_out_until(live, first, "evicted", others)
+    ended = carried_out_beside(live, first, "evicted", others)
     for refused in told:
         assert_refused(refused, r"ReplicaSet/web-\w+ in default")
     assert (len(told), ended.returncode, by(live), left_behind(live)) == (4, 0, set(), [])
@@ -71,7 +71,7 @@ def test_taken_over_from_a_script_at_work(live: ControlPlane, tmp_path: Path) ->
     live.create(pod("stranger", cpu="3950m", nodeSelector={HOSTNAME: "b1"}))
     live.at_rest(5)
     told = []
-    ended = carried_out_until(
+    ended = carried_out_beside(
         live, first, "evicted", lambda: told.append(carried_out(live, second, "--take-over").stdout)
     )
     assert ended.returncode == 1
@@ -128,7 +128,7 @@ def test_a_consolidation_at_work(live: ControlPlane, tmp_path: Path) -> None:
     second = planned(live, tmp_path / "second", "rebalance")
     plan = consolidation(live, tmp_path)
     told: list[CompletedProcess[str]] = []
-    ended = carried_out_until(
+    ended = carried_out_beside(
         live,
         plan.script,
         "evicted",
@@ -152,7 +152,7 @@ def test_a_consolidation_that_was_killed(live: ControlPlane, tmp_path: Path) -> 
         told.append(by(live))
         assert_refused(carried_out(live, plan.script), r"node \w+")
 
-    ended = carried_out_until(live, plan.script, "evicted", other)
+    ended = carried_out_beside(live, plan.script, "evicted", other)
     assert_emptied(live, plan, ended)
     assert (len(told[0]), left in told[0], by(live), marked(live)) == (1, False, set(), plan.going)
 
@@ -165,7 +165,7 @@ def test_a_drain_at_work(live: ControlPlane, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     other = planned(live, tmp_path / "second", "drain", "spare")
     told: list[CompletedProcess[str]] = []
-    ended = carried_out_until(
+    ended = carried_out_beside(
         live, first, "evicted", lambda: told.extend(carried_out(live, path) for path in (first, other))
     )
     assert_refused(told[0], "node old1")
@@ -178,7 +178,7 @@ def test_a_scale_down_at_work(live: ControlPlane, tmp_path: Path) -> None:
     script = planned(live, tmp_path, "scale-down", "deployment/web=4")
     told: list[CompletedProcess[str]] = []
     with halted(live, "kube-controller-manager"):
-        ended = carried_out_until(
+        ended = carried_out_beside(
             live, script, "scaled", lambda: told.append(carried_out(live, script)), TIMEOUT="8"
         )
     assert_refused(told[0], r"pod default/web-\S+")

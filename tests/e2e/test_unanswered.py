@@ -59,7 +59,7 @@ def test_marks_that_cannot_be_read_in_the_end(live: ControlPlane, script: Path) 
     cordoned = (
         'case "$*" in *"patch node old"*) : >"$seen"; ! :;; *"get nodes"*) [ -e "$seen" ];; *) ! :;; esac'
     )
-    ended = failing(live, script, cordoned, "3")
+    ended = failing(live, script, cordoned, "10")
     assert (ended.returncode, "done" in ended.stdout) == (1, False)
     assert "stopped: the nodes cannot be read: Error from server (InternalError): no leader" in ended.stderr
     assert "whether all nodes are open that were is not known: start this again" in ended.stderr

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
@@ -17,10 +18,14 @@ _HOST = "127.0.0.1"
 
 
 class Way:
-    """Connections to a port of its own are carried on to the API server, as long as it is open."""
+    """Connections to a port of its own are carried on to the API server, as long as it is open.
 
-    def __init__(self, target: int) -> None:
+    A file is there while nothing is carried on.
+    """
+
+    def __init__(self, target: int, silent: Path) -> None:
         self._target = target
+        self._silent = silent
         self._answers = Event()
         self._answers.set()
         self._listener = self._listening(0)
@@ -34,9 +39,11 @@ class Way:
 
     def say_nothing(self, seconds: float) -> None:
         """Connections are taken, and nothing is carried on for so long."""
+        self._silent.touch()
         self._answers.clear()
         time.sleep(seconds)
         self._answers.set()
+        self._silent.unlink()
 
     def close(self) -> None:
         """No connection is taken any more."""
@@ -66,16 +73,17 @@ class Way:
 
 @contextmanager
 def unsteady(live: ControlPlane) -> Iterator[tuple[ControlPlane, Way]]:
-    """The same cluster, reached by such a way; a request that gets no answer ends after a second."""
+    """The same cluster, reached by such a way; while nothing is carried on requests end after a second."""
     config = json.loads(live.kubectl("config", "view", "--raw", "--output", "json"))
     (cluster,) = config["clusters"]
-    way = Way(urlsplit(cluster["cluster"]["server"]).port or 443)
-    cluster["cluster"]["server"] = f"https://{_HOST}:{way.port}"
     folder = live.home / "unsteady"
     folder.mkdir()
-    path, kubectl = folder / "kubeconfig", folder / "kubectl"
+    path, kubectl, silent = folder / "kubeconfig", folder / "kubectl", folder / "silent"
+    way = Way(urlsplit(cluster["cluster"]["server"]).port or 443, silent)
+    cluster["cluster"]["server"] = f"https://{_HOST}:{way.port}"
     path.write_text(json.dumps(config))
-    kubectl.write_text(f'#!/bin/sh\nexec {live.programs}/kubectl "$@" --request-timeout=1s\n')
+    limited = f'[ ! -e "{silent}" ] || set -- "$@" --request-timeout=1s'
+    kubectl.write_text(f'#!/bin/sh\n{limited}\nexec {live.programs}/kubectl "$@"\n')
     kubectl.chmod(0o755)
     try:
         yield replace(live, kubeconfig=path, programs=folder), way

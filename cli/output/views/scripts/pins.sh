@@ -22,6 +22,20 @@ forget_pin() {
 }
 }
 
+# Waits until its controller has seen an object as it is now: NAMESPACE KIND/NAME.  One that is late would roll a
+# Deployment out that is paused by now, or make a pod without the pin.
+await_seen() {
+    begun=$(date +%s)
+    until is_seen "$@"; do
+        [ "$(($(date +%s) - begun))" -lt 10 ] || return 1
+        sleep 0.2 2>/dev/null || sleep 1
+    done
+}
+is_seen() {
+    found=$(k get "$2" -n "$1" -o 'jsonpath={.metadata.generation}|{.status.observedGeneration}' 2>/dev/null) &&
+        [ "${found%%\|*}" = "${found#*\|}" ]
+}
+
 # One pod's replacement goes where it shall: NAMESPACE KIND/NAME POD PATCH.  False when the controller, or the
 # Deployment above it, cannot be read just now, or has just been changed: one that is not paused would roll out.
 pin() {
@@ -56,8 +70,10 @@ pin() {
         k patch deployment "$resume" -n "$1" --type=json -p "[{\"op\":\"test\",\"path\":\"/metadata/generation\",
             \"value\":$generation},{\"op\":\"add\",\"path\":\"/spec/paused\",\"value\":true}]" >/dev/null ||
             stop "deployment $resume in $1 could not be paused as it was"
+        await_seen "$1" "deployment/$resume" || stop "the controller of deployment $resume in $1 does not see that it is paused"
     fi
     k patch "$2" -n "$1" --type=json -p "$4" >/dev/null || stop "$2 in $1 could not be pinned"
+    await_seen "$1" "$2" || stop "the controller of $2 in $1 does not see its pin"
     say "$1: new pods of $2 are pinned until the replacement of $3 has landed"
 }
 
@@ -87,6 +103,7 @@ unpin() {
         k patch "$2" -n "$1" --type=json \
             -p "[{\"op\":\"add\",\"path\":\"/spec/template/spec/affinity\",\"value\":$was}]" >/dev/null || return 1
         if [ -n "$resume" ]; then
+            await_seen "$1" "$2" || : # if it is away for longer, nothing is to stay paused for that
             answer=$(k patch deployment "$resume" -n "$1" --type=merge -p '{"spec":{"paused":null}}' 2>&1) ||
                 case $answer in *"(NotFound)"*) ;; *) return 1 ;; esac # deleted, and its ReplicaSet left without it
         fi

@@ -205,6 +205,7 @@ do_replace() {
             [ -n "$narrowed" ] || check_open "no new pod of $2 in $1 is led there" "$3"
             if [ -z "$narrowed" ] && pin "$1" "$2" "$(first_evicted "$1" "$2")" "$5"; then
                 k patch "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "$2 in $1 could not be pinned"
+                await_seen "$1" "$2" || stop "the controller of $2 in $1 does not see its pin"
                 let_go_of_waiting "$1" "$2" 1
                 narrowed=yes
             fi
