@@ -39,7 +39,7 @@ from planner.whatif.victims import as_of
 
 _NOW = timedelta()
 #: Fields of a snapshot that are no objects to be applied.
-_NO_MANIFESTS = {"admitted_templates", "replaced", "notes"}
+_NO_MANIFESTS = {"admitted_templates", "replaced", "removed", "notes"}
 
 
 @dataclass(frozen=True, slots=True)
