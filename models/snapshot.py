@@ -92,6 +92,8 @@ class Snapshot:
     """The release whose decisions the user asked for."""
     supposed: bool = False
     """Whether it was changed on purpose after it was read."""
+    removed: tuple[str, ...] = ()
+    """The nodes that were taken away then."""
     notes: tuple[str, ...] = ()
 
     def has_all_of(self, kind: str) -> bool:

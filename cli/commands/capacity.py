@@ -29,6 +29,16 @@ Namespace = Annotated[
 Best = Annotated[
     bool, typer.Option("--best", help="Also how many the best placement could hold, with a bound.")
 ]
+BestLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        min=0.0,
+        help="When to stop looking for better placements: of --best alone, 30 unless given.",
+        callback=options.finite,
+    ),
+]
 Survive = Annotated[
     str | None,
     typer.Option("--survive", metavar="KEY", help="How many when any one domain of this node label is lost."),
@@ -57,7 +67,7 @@ def capacity(
     survive: Survive = None,
     autoscalers: Autoscalers = False,
     sets: Sets = None,
-    time_limit: options.TimeLimit = 30.0,
+    time_limit: BestLimit = None,
     output: options.Format = None,
     report: options.Report = None,
     verbose: options.Verbose = False,
@@ -97,6 +107,8 @@ def capacity(
             raise InputError([f"-n {chosen}: no workload there has a number of replicas to raise"])
     if sets and best and not workloads:
         raise InputError(["--best is about workloads: name some beside --set"])
+    if time_limit is not None and not best:
+        raise InputError(["--time-limit ends the search of --best: counts are exact, and Ctrl-C ends them"])
     wanted = Cluster.load(*sets, recursive=recursive, namespace=namespace, partial=True) if sets else None
     with searching("room for replicas") as (_, stop_requested):
         document = measure(
@@ -106,7 +118,7 @@ def capacity(
             survive=survive,
             autoscalers=autoscalers,
             sets=wanted,
-            time_limit=time_limit,
+            time_limit=30.0 if time_limit is None else time_limit,
             stop_event=stop_requested,
         )
     if chosen is not None:

@@ -56,7 +56,7 @@ def applied(cluster: _S, manifests: Snapshot) -> _S:
     changed: dict[str, Any] = {}
     for field in fields(manifests):
         new = getattr(manifests, field.name)
-        if field.name in {"replaced", "supposed"}:
+        if field.name in {"replaced", "supposed", "removed"}:
             continue
         if isinstance(new, tuple) and new and isinstance(new[0], KubeObject):
             changed[field.name] = _merged(getattr(cluster, field.name), new)

@@ -88,8 +88,10 @@ class Coarse:
         made: Counter[Step] | None = None
         too_empty = 0.0
         for fullness in self._effort.fullness:
-            if fullness <= too_empty or (made is not None and self._meter.over()):
+            if fullness <= too_empty:
                 continue
+            if self._meter.over():
+                break
             solved = self._solve(fullness, even=even)
             if solved is None:
                 return made

@@ -228,14 +228,19 @@ class FullestNode(SoftGoal):
         needs = sum(pending.template(t).requests[rows] * pods for t, pods in pending.wanted.items())
         fuller = range(self._bound, 100)
         return self._bound + bisect_left(
-            fuller, True, key=lambda percent: bool((self.free(percent)[rows].sum(axis=1) >= needs).all())
+            fuller, True, key=lambda percent: bool((self._free(percent).sum(axis=1) >= needs).all())
         )
 
     def free(self, percent: int) -> Ints:
         """What every node can take of each resource so that it is no fuller than that."""
-        room = self._pending.problem.allocatable.copy()
-        room[self._rows] = room[self._rows] * percent // 100
-        free: Ints = np.maximum(room - self._pending.state.used, 0)
+        free = self._pending.free_room()
+        free[self._rows] = self._free(percent)
+        return free
+
+    def _free(self, percent: int) -> Ints:
+        """The same of cpu and memory."""
+        room = self._pending.problem.allocatable[self._rows] * percent // 100
+        free: Ints = np.maximum(room - self._pending.state.used[self._rows], 0)
         return free
 
 

@@ -21,6 +21,7 @@ from planner.audit.spread_counts import spelled
 from planner.batch.solve import solve_as_part
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
+from planner.explain.at_rest import AtRest
 from planner.explain.change import SpecEdit
 from planner.explain.node_rules import without_keys
 from planner.explain.smaller_requests import without_request
@@ -56,20 +57,22 @@ class _Question:
         return bool(plan.unplaced) and known
 
 
-def conflict(cluster: Cluster, kinds: Sequence[Sequence[str]], meter: Meter) -> Conflict | None:
+def conflict(static: AtRest, kinds: Sequence[Sequence[str]], meter: Meter) -> Conflict | None:
     """A set of pods and fields that cannot be had together beside the pods that run.
 
     Pods alike come together, and those named first are left out first. None where all fit or nothing is
     proved.
     """
-    question = _Question(meter)
-    batch, known = [*kinds], {pod.key: pod for pod in cluster.pods}
+    problem = static.problem
+    question, cluster, batch = _Question(meter), problem.cluster, [*kinds]
+    first = [problem.pod_index[kind[0]] for kind in kinds]
     if not question.fails(_only(cluster, chain(*batch))):
         return None
     for place in range(len(batch)):
         kind = batch[place]
-        others = (known[other[0]] for other in (*batch[:place], *batch[place + 1 :]) if other)
-        if any(_may_need(other, known[kind[0]]) for other in others):
+        template = int(problem.template_of[first[place]])
+        others = (pod for other, pod in enumerate(first) if other != place and batch[other])
+        if any(counts(static.scheduler, pod, template) for pod in others):
             question.proved = False
             continue
         # Where one pod cannot be left out, no other one alike can.
@@ -112,12 +115,6 @@ def _needed(question: _Question, cluster: Cluster, fields: list[_Field]) -> list
         if len(kept) == len(fields):
             return kept
         fields = kept
-
-
-def _may_need(pod: Pod, other: Pod) -> bool:
-    """Whether a pod counts another one that is not just like it."""
-    first, second = ((one.namespace, one.metadata.labels, one.spec) for one in (pod, other))
-    return first != second and counts(pod, other)
 
 
 def _only(cluster: Cluster, pending: Iterable[str]) -> Cluster:

@@ -51,8 +51,8 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
     items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
     untried = is_stop_requested(stop_event)
     meter = Meter.of(batch, stop_event, effort=effort) if batch > 0 else None
-    kinds = [] if meter is None else _batch(cluster, static, wanted)
-    found = None if meter is None or not kinds else conflict(cluster, kinds, meter)
+    kinds = [] if meter is None else _batch(static, wanted)
+    found = None if meter is None or not kinds else conflict(static, kinds, meter)
     cut = None if meter is None else meter.cut
     return ExplanationList(
         items=items,
@@ -84,14 +84,14 @@ def _making_room(static: AtRest, wanted: set[str] | None) -> Iterator[str]:
             yield f"{pod.key} has been promised room on {node}, where {what} terminating: it waits for that"
 
 
-def _batch(cluster: Cluster, static: AtRest, wanted: set[str] | None) -> list[list[str]]:
+def _batch(static: AtRest, wanted: set[str] | None) -> list[list[str]]:
     """The pending pods of the snapshot, those alike together, where the scheduler leaves some.
 
     Pods that it places, if need be by preemption, come first.
     """
     left = {static.problem.pods[pod].key for pod in static.left}
-    gated = {static.problem.pods[pod].key for pod in static.left if static.problem.held_back(pod)}
-    pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
+    queue = (pod for pod in static.scheduler.queue if not static.problem.held_back(pod))
+    pods = {static.problem.pods[pod].key for pod in queue}
     asked = pods if wanted is None else pods & wanted
     if asked.isdisjoint(left):
         return []

@@ -12,7 +12,6 @@ from models.admission.limits import defaulted
 from models.objects.node import Node
 from models.objects.pod import Pod, PodSpec
 from models.objects.policy import LimitRangeItem
-from planner.constraints.pod_topology_spread import HARD
 from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, SpecEdit, edited
 from planner.explain.trial_states import TrialState, TrialStates
@@ -138,7 +137,7 @@ class Trials:
         queue = self._by_priority([pod] for pod in (*waiting, *sooner))
         # At rest no pod has a place: by other specs alone none has one before a pod has its node.
         others = () if gone or _of_cluster(candidate) else (pod for pod in waiting if pod not in variant_of)
-        refused = {int(scheduler.problem.template_of[pod]): problem.pods[pod] for pod in others}
+        refused = {int(scheduler.problem.template_of[pod]): pod for pod in others}
         return _count_placed(scheduler, chain.from_iterable(queue), variant_of, refused)
 
     def _sooner(self, replacements: Iterable[int]) -> Sequence[int]:
@@ -231,13 +230,13 @@ class Trials:
 
 
 def _count_placed(
-    scheduler: Scheduler, queue: Iterable[int], variant_of: Mapping[int, int], refused: Mapping[int, Pod]
+    scheduler: Scheduler, queue: Iterable[int], variant_of: Mapping[int, int], refused: Mapping[int, int]
 ) -> int:
     """Try a queue of pods, some of them changed, and count those that get a node.
 
     What is like a pod that was refused is not tried again, unless it counts one that has its node since.
     """
-    pods, waiting, placed = scheduler.problem.pods, {**refused}, 0
+    waiting, placed = {**refused}, 0
     counted: dict[tuple[int, int], bool] = {}
     for pod in queue:
         variant = variant_of.get(pod, pod)
@@ -245,22 +244,23 @@ def _count_placed(
         if kind in waiting:
             continue
         if not scheduler.places(variant):
-            waiting[kind] = pods[variant]
+            waiting[kind] = variant
         else:
             placed += pod in variant_of
             for other in (other for other in waiting if (other, kind) not in counted):
-                counted[other, kind] = counts(waiting[other], pods[variant])
+                counted[other, kind] = counts(scheduler, waiting[other], kind)
             waiting = {other: one for other, one in waiting.items() if not counted[other, kind]}
     return placed
 
 
-def counts(pod: Pod, other: Pod) -> bool:
-    """Whether another pod counts for one: by its hard spread constraints, or as one that it is to be near."""
-    spread, affinity = pod.spec.topology_spread_constraints, pod.spec.affinity
-    selectors = [one.label_selector for one in spread if one.when_unsatisfiable == HARD]
-    near = affinity.pod_affinity if affinity is not None else None
-    selectors += [one.label_selector for one in near.required] if near is not None else []
-    return any(one is not None and one.matches(other.metadata.labels) for one in selectors)
+def counts(scheduler: Scheduler, pod: int, other: int) -> bool:
+    """Whether a pod counts pods of another template: by hard spread, or as those that it is to be near."""
+    template = scheduler.problem.template(pod)
+    return any(
+        (plugin.compares and other in (plugin.watches(template) or ()))
+        or any(other in peers.tally.members for peers in plugin.affinity_peers(template))
+        for plugin in scheduler.framework_of(pod).profile.filters
+    )
 
 
 def _gone(candidate: Candidate) -> tuple[int, ...]:

@@ -98,10 +98,6 @@ _AUTOSCALED: Mapping[str, Callable[[Found], Figure]] = {
     "autoscalersPending": _autoscalers_pending,
     FAILING_DRAWS: lambda found: _failing_draws(found["autoscalers"]),
 }
-_SIMULATED: Mapping[str, Callable[[Found], Figure]] = {
-    "pending": _pods("pending"),
-    "placed": _count("decisions", lambda row: row["node"] is not None),
-}
 #: By kind of document: the heads of columns, and what is in them.
 _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
     "CheckReport": {
@@ -115,7 +111,11 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
         "pending": _lost_pending,
         FAILING_DRAWS: lambda found: _failing_draws(found["domains"]),
     },
-    "Simulation": _SIMULATED,
+    "Simulation": {
+        "pending": _pods("pending"),
+        "contradicted": _pods("contradicted"),
+        "placed": _count("decisions", lambda row: row["node"] is not None),
+    },
     "PlacementPlan": {
         "unplaced": _length("unplaced"),
         "steps": _length("steps"),
@@ -154,6 +154,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
     "ExplanationList": {
         "pending": lambda found: sum(1 + len(item["alike"]) for item in found["items"]),
         "withoutFix": _count("items", lambda item: not item["fixes"]),
+        "contradicted": _pods("contradicted"),
     },
     "Comparison": {
         "notPlaced": lambda found: len(found["optimal"]["unplaced"]),

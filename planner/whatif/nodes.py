@@ -71,6 +71,7 @@ def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
     ]
     returning = [pod for pod in gone if not (pod.is_finished or is_tied(pod))]
     left = without_pods(without_nodes(cluster, names), gone, returning=returning)
+    left = replace(left, removed=(*cluster.removed, *sorted(names)))
     told = bare_pods(f"remove {nodes}", returning), _bound_to_no_node(f"remove {nodes}", left, names)
     return noted(left, chain.from_iterable(told))
 

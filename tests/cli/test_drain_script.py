@@ -98,6 +98,24 @@ def test_a_wave_is_over_when_the_pods_themselves_are_ready(tmp_path: Path, says:
     assert any("get pods -n shop" in call and "=='Ready'" in call for call in calls) == (says == "1")
 
 
+@pytest.mark.parametrize(
+    ("nodes", "says"),
+    [
+        ("N|old|u|||\nN|n2|v|true||", "well\n"),
+        ("N|old|u|true||\nN|n2|v|true||", "well\n"),
+        ("N|n2|v|true||", "well\n"),
+        ("N|old|u|||\nN|n2|v|||", "node n2 is not cordoned"),
+        ("N|old|u|||\nN|n2|v|true||\nN|n3|w|||", "node n3 is still there"),
+    ],
+)
+def test_what_is_supposed_of_other_nodes_is_looked_for(tmp_path: Path, nodes: str, says: str) -> None:
+    """What went wrong: a drain looked at the nodes to drain alone; what these are is looked at elsewhere."""
+    plan = "PLAN=$(plan; node n2 v cordoned; absent n3)"
+    code, words, _ = run_part(tmp_path, f"{plan}; check_other_nodes; echo well", nodes)
+    assert says in words
+    assert ("nothing was changed; plan again: planner again" in words) is (code == 1) is (says != "well\n")
+
+
 _AWAY = "node.kubernetes.io/unreachable"
 
 

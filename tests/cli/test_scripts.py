@@ -272,6 +272,14 @@ def test_what_was_supposed_is_said_and_looked_for(planner: Planner, tmp_path: Pa
     assert "AGAIN=$ELSEWHERE'planner scale-down replicaset/web=1 --drain n1 -o script'" in supposed
 
 
+def test_nodes_that_are_supposed_to_be_gone_are_named(planner: Planner, tmp_path: Path) -> None:
+    """What went wrong: a script for the time after --remove-node did not look for the node."""
+    asked = ("scale-down", "replicaset/web=1", "-f", lopsided(tmp_path / "c.json"), "-o", "script")
+    script = planner(*asked, "--remove-node", "n1").out
+    assert "\n    absent n1\n" in script
+    assert "\n    node n1 " not in script
+
+
 def test_comments_control_no_terminal(planner: Planner, tmp_path: Path) -> None:
     """A zone may be called anything; what stands in a comment is looked at before the script is run."""
     path = tmp_path / "escaping.json"

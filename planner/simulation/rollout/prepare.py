@@ -39,7 +39,7 @@ from planner.whatif.victims import as_of
 
 _NOW = timedelta()
 #: Fields of a snapshot that are no objects to be applied.
-_NO_MANIFESTS = {"admitted_templates", "replaced", "notes"}
+_NO_MANIFESTS = {"admitted_templates", "replaced", "removed", "notes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,16 +203,21 @@ def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:
     )
 
 
+def _applied_fields(manifests: Snapshot) -> list[str]:
+    """The fields of a snapshot that hold objects to be applied."""
+    names = (field.name for field in fields(manifests) if field.name not in _NO_MANIFESTS)
+    return [name for name in names if isinstance(getattr(manifests, name), tuple)]
+
+
 def selected(manifests: Snapshot, selector: LabelSelector) -> tuple[Snapshot, Sequence[str]]:
     """The manifests that `kubectl apply -l` takes, and a note about the others."""
     kept: dict[str, Any] = {}
     others: list[str] = []
-    for field in fields(manifests):
-        found = getattr(manifests, field.name)
-        if field.name not in _NO_MANIFESTS and isinstance(found, tuple):
-            matching = [selector.matches(item.metadata.labels) for item in found]
-            kept[field.name] = tuple(compress(found, matching))
-            others += [f"{item.kind} {item.key}" for item in compress(found, map(not_, matching))]
+    for field in _applied_fields(manifests):
+        found = getattr(manifests, field)
+        matching = [selector.matches(item.metadata.labels) for item in found]
+        kept[field] = tuple(compress(found, matching))
+        others += [f"{item.kind} {item.key}" for item in compress(found, map(not_, matching))]
     if not others:
         return manifests, ()
     objects = counted(len(others), "object")
@@ -223,11 +228,12 @@ def selected(manifests: Snapshot, selector: LabelSelector) -> tuple[Snapshot, Se
 def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:
     """What `kubectl apply --prune` removes: workloads that the selector chooses and no manifest has.
 
-    As with kubectl only in namespaces that manifests are applied to, nothing that a controller owns, and none
-    of the kinds that are not built in.
+    As with kubectl only in namespaces that manifests of any kind are applied to, nothing that a controller
+    owns, and none of the kinds that are not built in.
     """
-    wanted = [(field, item) for field in ROLLED_OUT for item in getattr(manifests, field)]
-    keys, namespaces = {(field, item.key) for field, item in wanted}, {item.namespace for _, item in wanted}
+    keys = {(field, item.key) for field in ROLLED_OUT for item in getattr(manifests, field)}
+    objects = (item for field in _applied_fields(manifests) for item in getattr(manifests, field))
+    namespaces = {item.namespace for item in objects}
     return [
         item
         for field in ROLLED_OUT

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from models import Cluster
 from planner import solve
@@ -115,6 +116,21 @@ def test_the_cells_bound_is_proved_by_a_plan_that_reaches_it() -> None:
     nodes = [node(f"n{number}", cpu="10") for number in range(2)]
     pods = [pod(f"p{number}", cpu="6") for number in range(3)]
     assert _coarse(cluster(*nodes, *pods))[0] == ("podsPlaced/0", 2, 2, True)
+
+
+def test_no_model_of_cells_is_begun_once_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: one was built for soft constraints and one without: 39 s where 30 were the limit."""
+    monkeypatch.setattr("planner.cpsat.model.BatchModel", None)
+    words: Object = {"app": "web", "spread": [spread(when=SOFT)], "cpu": "6"}
+    pending = _pending(
+        node("n1", "a", cpu="10"),
+        node("n2", "b", cpu="10"),
+        *(pod(f"p{number}", **words) for number in range(3)),
+    )
+    best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
+    meter = Meter.of(0.0)
+    Coarse(pending, Orderer(pending), meter).run(best)
+    assert (best.steps, meter.cut is not None) == (None, True)
 
 
 def test_soft_constraints_come_out_even() -> None:

@@ -11,7 +11,21 @@ from planner.documents.explanation import Conflict
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, cluster, labelled, node, pod, spread, term
+from tests.builders import (
+    HARD,
+    HOST,
+    ZONE,
+    Object,
+    cluster,
+    labelled,
+    node,
+    pod,
+    profile,
+    scheduler,
+    service,
+    spread,
+    term,
+)
 from tests.planner.explain.asking import read
 from tests.truth import wide
 from tests.truth.random_binds import bound_at_random
@@ -198,3 +212,30 @@ def test_a_pod_that_others_count_is_not_left_out() -> None:
     assert {"default/b", "default/z"} <= {*found.pods}
     assert [item.field for item in found.fields] == ["spec.affinity.podAntiAffinity"]
     assert not found.minimal
+
+
+def test_a_pod_that_default_constraints_count_is_not_left_out() -> None:
+    """What went wrong: only constraints of their own were seen; `z0` and `z1` fit with `a` alone."""
+    default = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": HARD}
+    args = {"defaultingType": "List", "defaultConstraints": [default]}
+    found = conflict_of(
+        node("a1", "a", cpu="1"),
+        node("b1", "b"),
+        pod("a", app="web", cpu="1", node_selector={ZONE: "a"}, priority=5),
+        pod("c", cpu="1", node_selector={ZONE: "a"}),
+        *(pod(f"z{number}", app="web", cpu="2") for number in range(2)),
+        service("web", app="web"),
+        scheduler(profile(PodTopologySpread=args)),
+    )
+    assert found is not None
+    assert {"default/a", "default/c"} <= {*found.pods}
+
+
+def test_pods_of_another_scheduler_are_no_part_of_a_conflict() -> None:
+    """Nothing is known of where they go."""
+    pods = [
+        pod(f"web-{number}", cpu="3", scheduler=name) for number, name in enumerate((None, None, "other"))
+    ]
+    found = conflict_of(node("a"), *pods)
+    assert found is not None
+    assert found.pods == ("default/web-0", "default/web-1")

@@ -1,6 +1,9 @@
 """Documents in a few figures, and which of them are worse."""
 
+from planner import explain, simulate
 from planner.fleet.summary import badness, figures
+from tests.builders import cluster, node
+from tests.planner.audit.test_contradicted import pending
 
 
 def test_pods_without_a_node_are_worse_than_soft_excess() -> None:
@@ -54,3 +57,13 @@ def test_what_is_well_only_as_ties_go_is_counted() -> None:
     rows = [{"more": 3, "fewest": None}, {"more": 4, "fewest": 1}]
     document = {"kind": "Capacity", "sets": None, "workloads": rows, "autoscalers": []}
     assert figures(document)["leastMore"] == 1
+
+
+def test_a_line_that_is_not_explained_is_a_figure() -> None:
+    """What went wrong: pod and node are well, and no figure of the row told why its exit code is 1."""
+    found = cluster(node("n1"), pending("0/1 nodes are available: 1 Insufficient cpu."))
+    simulation, explanation = (
+        figures(command(found).model_dump(by_alias=True)) for command in (simulate, explain)
+    )
+    assert simulation == {"pending": 0, "contradicted": 1, "placed": 1}
+    assert explanation == {"pending": 0, "withoutFix": 0, "contradicted": 1}

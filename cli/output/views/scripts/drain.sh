@@ -39,6 +39,15 @@ check_nodes_to_drain() {
     [ -z "$wrong" ] || stop "$(first_of "$wrong" node); nothing was changed"
 }
 
+# Planned for a supposed cluster, there are rows of other nodes as well.
+check_other_nodes() {
+    others=$(printf '%s\n' "$PLAN" "---" "$PLAN" | awk -F'|' '
+        $1 == "---" { again = 1 }
+        $1 == "D" && !again { drained[$3] = 1 }
+        again && ($1 == "A" || $1 == "N" && !($2 in drained))')
+    [ -z "$others" ] || (PLAN=$others && check_nodes) || exit $?
+}
+
 # As many nodes with the labels of the first one as there were, and the new ones.
 check_fresh() {
     found=$(rows F)
@@ -371,6 +380,7 @@ main() {
     wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
     [ -z "$wrong" ] || stop "$(first_of "$wrong" pod); nothing was changed"
     check_nodes_to_drain
+    check_other_nodes
     refuse_if_held "$(printf '%s\n' "$NODES" | awk -F'|' 'NF { print "node " $2 "|" $6 }')"
     check_budgets
     [ -n "$(printf '%s\n' "$NODES" | awk -F'|' '$5 != ""')" ] || check_fresh

@@ -31,8 +31,8 @@ _HELP = """\
 _SUPPOSED = """\
 #
 # It is planned for the cluster after the what-if flags in AGAIN below, and does not do what they say: do that
-# first. It ends unless all nodes of the plan are there, cordoned or open as after them; nodes and pods that
-# should be gone by then are not looked for."""
+# first. It ends unless all nodes of the plan are there, cordoned or open as after them, and those gone that
+# should be; pods that should be gone by then are not looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ patch() { k patch "$@" ${DRY_RUN:+--dry-run=server}; }
 
 # The plan as a table: what is written above as commands becomes its rows.  These are in every plan.
 node() { printf 'N|%s|%s|%s|%s\n' "$1" "$2" "$3" "${4-}"; }
+absent() { printf 'A|%s\n' "$1"; }
 budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
 
 # The rows of a kind, without that: KIND
@@ -136,7 +137,8 @@ check_rights() {
     [ -z "$MISSING" ] || refuse "this user may not${MISSING#,}"
 }
 
-# The nodes of the plan are there, and open or cordoned as they were, or cordoned by such a script.
+# The nodes of the plan are there, and open or cordoned as they were, or cordoned by such a script; those that are
+# supposed to be gone are not.
 check_nodes() {
     marks='{.metadata.annotations.planner/cordoned-for}{.metadata.annotations.planner/going}'
     line="N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}|$marks"
@@ -149,7 +151,8 @@ check_nodes() {
             if (!($2 in uid) || ($3 != "" && uid[$2] != $3)) print "node " $2 " is not there any more"
             else if ($4 == "cordoned" ? !cordoned[$2] : cordoned[$2] && !ours[$2])
                 print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"
-        }')
+        }
+        $1 == "A" && planned && $2 in uid { print "node " $2 " is still there" }')
     [ -z "$wrong" ] || stop "$(first_of "$wrong" node); nothing was changed"
 }
 

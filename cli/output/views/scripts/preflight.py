@@ -13,13 +13,19 @@ from models.snapshot import Snapshot
 
 
 def nodes(snapshot: Snapshot, names: Iterable[str]) -> Iterator[str]:
-    """These nodes, of a supposed cluster all: uid, whether cordoned, and taints that keep pods off."""
+    """These nodes, of a supposed cluster all: uid, whether cordoned, and taints that keep pods off.
+
+    And those that were taken away.
+    """
     wanted = set(names)
     for node in snapshot.nodes:
         if snapshot.supposed or node.name in wanted:
             checked(node.name)
             state = "cordoned" if node.spec.unschedulable else "open"
             yield command("node", node.name, node.metadata.uid, state, *_taints(node))
+    for name in snapshot.removed:
+        checked(name)
+        yield command("absent", name)
 
 
 def _taints(node: Node) -> Iterator[str]:

@@ -12,7 +12,7 @@ from models import Cluster, InputError
 from models.objects.selectors import LabelSelector
 from planner import rollout
 from planner.documents.rollout import Rollout
-from tests.builders import HOST, ZONE, Object, node, spread
+from tests.builders import HOST, ZONE, Object, namespace, node, service, spread
 from tests.planner.simulation.rollout.running import manifests, running, web, zones
 from tests.seeds import tries
 
@@ -140,6 +140,18 @@ def test_with_prune_only_manifests_with_its_labels_are_applied() -> None:
     )
     with pytest.raises(InputError, match="leaves out Deployment shop/next, Deployment shop/other"):
         rollout(before, new, prune=LabelSelector(match_labels={"of": "nobody"}))
+
+
+def test_what_is_pruned_is_in_namespaces_of_any_object() -> None:
+    """What went wrong: in those of workloads alone, where kubectl takes that of a Service, too."""
+    old, of_shop = web(1), service("web", "shop", app="web")
+    old["metadata"]["labels"] = of_shop["metadata"]["labels"] = {"of": "mine"}
+    before = Cluster.from_objects(running(old, ["a1"], *zones("a"), namespace("other")))
+    there = _named(web(1), "next", of="mine")
+    there["metadata"]["namespace"] = "other"
+    selector = LabelSelector(match_labels={"of": "mine"})
+    found = rollout(before, manifests(there, of_shop), prune=selector, replays=0)
+    assert [row.workload for row in found.workloads] == ["Deployment/next", "Deployment/web"]
 
 
 def test_a_daemon_set_may_begin_with_any_node() -> None:
