@@ -92,6 +92,7 @@ def capacity(
     """
     from cli.commands.steps import Answer, cluster_asked, searching
     from cli.input.changes import qualified
+    from cli.output.outcome import say_notes
     from cli.output.scope import Scope
     from models import Cluster, InputError
     from planner import capacity as measure
@@ -108,7 +109,7 @@ def capacity(
     if sets and best and not workloads:
         raise InputError(["--best is about workloads: name some beside --set"])
     if time_limit is not None and not best:
-        raise InputError(["--time-limit ends the search of --best: counts are exact, and Ctrl-C ends them"])
+        say_notes(["--time-limit ends the search of --best alone: counts take as long as they take"])
     wanted = Cluster.load(*sets, recursive=recursive, namespace=namespace, partial=True) if sets else None
     with searching("room for replicas") as (_, stop_requested):
         document = measure(
