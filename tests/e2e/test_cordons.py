@@ -124,7 +124,9 @@ def test_without_the_right_to_cordon(live: ControlPlane, tmp_path: Path) -> None
     (tmp_path / "mover").write_text(json.dumps(config))
     (tmp_path / "mover").chmod(0o600)
     may = ("kubectl", "--kubeconfig", str(tmp_path / "mover"), "auth", "can-i")
-    wait_for("the rights", lambda: live.run(*may, "create", "pods/eviction", "-A").returncode == 0)
+    wait_for(
+        "the rights", lambda: live.run(*may, "create", "pods", "--subresource=eviction", "-A").returncode == 0
+    )
     ended = carried_out(live, script, KUBECONFIG=str(tmp_path / "mover"))
     assert (ended.returncode, ended.stderr) == (
         2,
