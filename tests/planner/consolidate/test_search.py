@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -144,6 +145,30 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
             cheaper += tried.removable.cost(removal.removed) < tried.removable.cost(tried.before.removed)
             tried.trial.state.rollback(mark)
     assert cheaper, "no quotas lead anywhere"
+
+
+@pytest.mark.parametrize(("many", "moves"), [(effort.MANY_MOVES, 2), (math.inf, 11)])
+def test_pods_are_brought_back_where_quotas_move_far_too_many(
+    many: float, moves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two moves empty the third node; quotas that know no places also swap four pods for four others."""
+    monkeypatch.setattr(effort, "KEPT_AT_ONCE", 0)
+    monkeypatch.setattr(effort, "MANY_MOVES", many)
+    there = ["abxxxx", "abyyyy", "c"]
+    pods = [
+        pod(f"{app}-{number}-{place}", f"n{number}", cpu=size, app=app, owner=f"ReplicaSet/{app}")
+        for number, on in enumerate(there)
+        for place, (app, size) in enumerate((app, {"a": "5", "b": "3", "c": "4"}.get(app, "1")) for app in on)
+    ]
+    task = task_of(
+        cluster(*(node(f"n{number}", cpu=cpu) for number, cpu in enumerate(("15", "15", "4"))), *pods)
+    )
+    of = {task.trial.problem.templates[t].pod.name[0]: t for t in task.movable.templates}
+    coming = {(of["a"], 0): 2, (of["y"], 0): 4, (of["b"], 1): 2, (of["c"], 1): 1, (of["x"], 1): 4}
+    bound = CostBound(2, quotas=KindQuotas(NodeGroups(np.arange(3)), coming, {2: 0}))
+    found = ConsolidationSearch(task, Meter.of(60), bound=bound).run()
+    assert found.layout.removed.tolist() == [False, False, True]
+    assert found.layout.moves(task.before) == moves
 
 
 def test_quotas_are_followed_where_pods_spread_over_hosts() -> None:
