@@ -193,10 +193,17 @@ class Drain:
                 continue
             simulation.end(double)
             moved = True
-        for pod in [*simulation.refusals] if moved else ():
-            if self._predecessor.get(pod, pod) in self._asked:
-                simulation.create(pod)
+        for pod in self._refused() if moved else ():
+            simulation.create(pod)
         return self._create() or moved
+
+    def _refused(self) -> list[int]:
+        """The pods that were not created, those in the place of evicted ones first."""
+        found = sorted(
+            self._simulation.refusals, key=lambda pod: self._predecessor.get(pod, pod) not in self._asked
+        )
+        self._simulation.shuffle(found)
+        return found
 
 
 def pods_to_go(
