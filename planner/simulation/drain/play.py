@@ -193,17 +193,20 @@ class Drain:
                 continue
             simulation.end(double)
             moved = True
-        for pod in self._refused() if moved else ():
-            simulation.create(pod)
+        if moved:
+            self._try_refused()
         return self._create() or moved
 
-    def _refused(self) -> list[int]:
-        """The pods that were not created, those in the place of evicted ones first."""
-        found = sorted(
-            self._simulation.refusals, key=lambda pod: self._predecessor.get(pod, pod) not in self._asked
-        )
-        self._simulation.shuffle(found)
-        return found
+    def _try_refused(self) -> None:
+        """Create pods that the API server refused before, those in the place of evicted ones first."""
+        simulation, again = self._simulation, set[int]()
+        pods = sorted(simulation.refusals, key=lambda pod: self._predecessor.get(pod, pod) not in self._asked)
+        simulation.shuffle(pods)
+        for pod in pods:
+            template = int(simulation.problem.template_of[pod])
+            # What refuses one pod of a template refuses all.
+            if template not in again and not simulation.create(pod):
+                again.add(template)
 
 
 def pods_to_go(
