@@ -142,6 +142,8 @@ class Drain:
                 self._found.not_created.append(pod)
             gone = True
         self._create()
+        if gone:
+            self._try_refused()
         return gone
 
     def _create(self) -> bool:

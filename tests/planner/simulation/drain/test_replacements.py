@@ -110,9 +110,11 @@ def test_a_replacement_that_is_not_created_is_told_like_a_pending_one(
     assert [(row.pods, row.message.startswith(line)) for row in plan.pending] == [(1, True)], plan.pending
 
 
-@pytest.mark.parametrize(("bare", "pending"), [("default", (1, 0)), ("other", (1, 1))])
+@pytest.mark.parametrize(
+    ("bare", "grace", "pending"), [("default", 30, (1, 0)), ("default", 0, (1, 0)), ("other", 30, (1, 1))]
+)
 def test_a_pod_that_a_quota_refused_is_made_when_another_has_left(
-    bare: str, pending: tuple[int, int]
+    bare: str, grace: int, pending: tuple[int, int]
 ) -> None:
     """What went wrong: it was neither pending nor made, and took no room, when a bare pod left its quota."""
     owner = workload("ReplicaSet", "web", "web")
@@ -121,7 +123,8 @@ def test_a_pod_that_a_quota_refused_is_made_when_another_has_left(
         "metadata": {"labels": {"app": "web"}},
         "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]},
     }
-    pods = [pod("web-1", on="b1", app="web", cpu="3", owner=owner), pod("bare", on="a1", namespace=bare)]
+    leaves = pod("bare", on="a1", namespace=bare, terminationGracePeriodSeconds=grace)
+    pods = [pod("web-1", on="b1", app="web", cpu="3", owner=owner), leaves]
     filled = [] if bare == "default" else [pod("bare", on="b1")]
     many = quota({"pods": len(pods)})
     plan = drained([*zones("abb"), owner, *pods, *filled, many], "a1", force=True)
