@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -119,8 +120,22 @@ class BeforeLoss:
         return Problem(left, self.problem)
 
     def left(self, after: AtRest) -> list[int]:
-        """The pods that find no node then, and did not wait for one before."""
-        return [pod for pod in after.left if not self.waited(after.problem.pods[pod])]
+        """The pods that find no node then, and are missed: they did not wait for one before."""
+        made_up = self._made_up(after)
+        return [pod for pod in after.left if not (pod in made_up or self.waited(after.problem.pods[pod]))]
+
+    def _made_up(self, after: AtRest) -> Collection[int]:
+        """The pods without a node for each of which a replica alike that waited before has one."""
+        index, pods, node_of = after.problem.pod_index, after.problem.pods, after.scheduler.state.node_of
+        waited = [index[key] for key in self._waiting & index.keys()]
+        free = Counter(_set_of_replicas(pods[pod]) for pod in waited if node_of[pod] >= 0)
+        found = set[int]()
+        for pod in after.left if free else ():
+            replicas = _set_of_replicas(pods[pod])
+            if replicas is not None and free[replicas] and not self.waited(pods[pod]):
+                free[replicas] -= 1
+                found.add(pod)
+        return found
 
     def preempted(self, after: AtRest) -> list[int]:
         """The pods that preemption evicts then and that find no free node again, or nothing makes again."""
@@ -142,7 +157,7 @@ class BeforeLoss:
         node_of, pods = after.scheduler.state.node_of, after.problem.pods
         moved_on = {*after.evicted}.difference(preempted)
         made = (pod for pod, found in enumerate(pods) if not (found.node_name or self.waited(found)))
-        return [pod for pod in made if node_of[pod] >= 0 or pod in moved_on]
+        return [*(pod for pod in made if node_of[pod] >= 0 or pod in moved_on), *self._made_up(after)]
 
     def not_replaced(self, after: AtRest) -> Mapping[int, str]:
         """The pods made in place of lost ones that are not even looked at, each with the reason."""
@@ -193,6 +208,12 @@ class BeforeLoss:
 
     def waited(self, pod: Pod) -> bool:
         return pod.key in self._waiting
+
+
+def _set_of_replicas(pod: Pod) -> tuple[str, str, str] | None:
+    """The namespace, kind and name of a controller to which its pods are all the same; None without one."""
+    by = None if set_key(pod) else pod.metadata.controller
+    return None if by is None else (pod.namespace, by.kind, by.name)
 
 
 def is_replica(pod: Pod) -> bool:

@@ -15,7 +15,7 @@ from planner.proof.effort import STANDARD
 from planner.simulation.processes import AT_A_TIME, Processes
 from planner.simulation.survive import survive
 from planner.whatif import remove_nodes
-from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
+from tests.builders import ZONE, Object, cluster, node, pod, spread, term, workload
 from tests.planner.eviction.jobs import FAILS, IGNORES, on_exit, policy
 
 ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c"))
@@ -196,6 +196,15 @@ def test_pods_that_were_pending_before_are_no_part_of_the_loss() -> None:
     """A pod that found no node with all zones there is not told of again."""
     found = survive(cluster(*ZONES, pod("huge", cpu="99"), *replicas("web", "abc")), ZONE)
     assert (found.failures, without(found, "a").pending) == (0, ())
+
+
+def test_a_replica_that_waited_takes_the_place_of_a_lost_one() -> None:
+    """What went wrong: the pod made anew waited in its stead, and the workload was said not to survive."""
+    racks = [node(name, zone=name, labels={"rack": rack}) for name, rack in zip("abc", "112", strict=True)]
+    web = replicas("web", ["a", "c", ""], apart=[term("rack", "web")])
+    loss = without(survive(cluster(*racks, *web), ZONE), "a")
+    assert (row(loss).replicas, row(loss).lost, row(loss).replaced, row(loss).pending) == (2, 1, 1, 0)
+    assert (loss.ok, loss.failing_draws, loss.pending) == (True, 0, ())
 
 
 def test_pending_pods_are_placed_before_a_zone_is_lost() -> None:

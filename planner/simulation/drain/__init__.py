@@ -279,12 +279,14 @@ class DrainRun:
         played = Drain(simulation, allowances, going, self._effort, self._facts, late=late)
         played.run_until_quiet()
         spread = take(doubled, simulation.scheduler.state)
-        before, waiting = report.balance_of(spread, simulation), frozenset(simulation.waiting)
+        before = report.balance_of(spread, simulation)
+        waiting = simulation.waiting.keys() | simulation.refusals.keys()
         already = len(simulation.preempted)
         found = played.run(order, self._at_once)
         simulation.explain()
         evicted = [pod for pods in found.evicted.values() for pod in pods]
-        refused = self._not_created(simulation, found, evicted)
+        not_yet = {self._replaced.get(pod, pod): WAITS_FOR_LOWER for pod in found.not_created}
+        refused = simulation.refusals | not_yet
         ends = take(doubled, simulation.scheduler.state)
         after = report.balance_of(ends, simulation)
         impacts = [*self._controllers.impacts(evicted)]
@@ -294,7 +296,7 @@ class DrainRun:
             blocked=tuple(report.blocked_of(self._problem, found, self._nodes)),
             played_to_end=not found.restless,
             before=before,
-            after=after.model_copy(update={"pending": after.pending + len(refused)}),
+            after=after.model_copy(update={"pending": after.pending + len(not_yet)}),
             new_pending=len((refused.keys() | simulation.waiting) - waiting),
             worse=tuple(worse_constraints(surpluses_of(spread), surpluses_of(ends))),
             jobs=tuple(report.job_of(job, impact) for job, impact in impacts),
@@ -304,14 +306,6 @@ class DrainRun:
             notes=tuple(self._notes(simulation, found, evicted, impacts)),
         )
         return plan, simulation.preempted[already:]
-
-    def _not_created(
-        self, simulation: DrainSimulation, found: Drained, evicted: Sequence[int]
-    ) -> dict[int, str]:
-        """The pods that come in the place of evicted ones and are not even created, each with the reason."""
-        again = [self._replaced.get(pod, pod) for pod in evicted]
-        refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
-        return refused | {self._replaced.get(pod, pod): WAITS_FOR_LOWER for pod in found.not_created}
 
     def _notes(
         self,

@@ -142,6 +142,8 @@ class Drain:
                 self._found.not_created.append(pod)
             gone = True
         self._create()
+        if gone:
+            self._try_refused()
         return gone
 
     def _create(self) -> bool:
@@ -193,10 +195,20 @@ class Drain:
                 continue
             simulation.end(double)
             moved = True
-        for pod in [*simulation.refusals] if moved else ():
-            if self._predecessor.get(pod, pod) in self._asked:
-                simulation.create(pod)
+        if moved:
+            self._try_refused()
         return self._create() or moved
+
+    def _try_refused(self) -> None:
+        """Create pods that the API server refused before, those in the place of evicted ones first."""
+        simulation, again = self._simulation, set[int]()
+        pods = sorted(simulation.refusals, key=lambda pod: self._predecessor.get(pod, pod) not in self._asked)
+        simulation.shuffle(pods)
+        for pod in pods:
+            template = int(simulation.problem.template_of[pod])
+            # What refuses one pod of a template refuses all.
+            if template not in again and not simulation.create(pod):
+                again.add(template)
 
 
 def pods_to_go(

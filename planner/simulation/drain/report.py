@@ -77,8 +77,9 @@ def blocked_of(problem: Problem, found: Drained, nodes: Sequence[str]) -> Iterat
 
 
 def balance_of(counts: Sequence[SpreadCounts], simulation: ClusterSimulation) -> Balance:
-    """What is too much, and how many pods wait."""
-    return Balance(**too_much((item.hard, item.surplus) for item in counts), pending=len(simulation.waiting))
+    """What is too much, and how many pods wait or are not even created."""
+    pending = len(simulation.waiting) + len(simulation.refusals)
+    return Balance(**too_much((item.hard, item.surplus) for item in counts), pending=pending)
 
 
 def pending_of(

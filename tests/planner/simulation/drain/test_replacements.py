@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import REQUIRED, ZONE, Object, labelled, node, pod, term, workload
+from tests.builders import REQUIRED, ZONE, Object, labelled, node, pod, quota, term, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import job, of_job
 from tests.planner.simulation.rollout.running import running, web, zones
@@ -108,6 +108,28 @@ def test_a_replacement_that_is_not_created_is_told_like_a_pending_one(
     assert plan.blocked == ()
     assert (plan.before.pending, plan.after.pending) == (0, 1)
     assert [(row.pods, row.message.startswith(line)) for row in plan.pending] == [(1, True)], plan.pending
+
+
+@pytest.mark.parametrize(
+    ("bare", "grace", "pending"), [("default", 30, (1, 0)), ("default", 0, (1, 0)), ("other", 30, (1, 1))]
+)
+def test_a_pod_that_a_quota_refused_is_made_when_another_has_left(
+    bare: str, grace: int, pending: tuple[int, int]
+) -> None:
+    """What went wrong: it was neither pending nor made, and took no room, when a bare pod left its quota."""
+    owner = workload("ReplicaSet", "web", "web")
+    owner["spec"] |= {"replicas": 2}
+    owner["spec"]["template"] = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]},
+    }
+    leaves = pod("bare", on="a1", namespace=bare, terminationGracePeriodSeconds=grace)
+    pods = [pod("web-1", on="b1", app="web", cpu="3", owner=owner), leaves]
+    filled = [] if bare == "default" else [pod("bare", on="b1")]
+    many = quota({"pods": len(pods)})
+    plan = drained([*zones("abb"), owner, *pods, *filled, many], "a1", force=True)
+    assert (plan.before.pending, plan.after.pending) == pending
+    assert plan.new_pending == 0
 
 
 @pytest.mark.parametrize(("kind", "node"), [("StatefulSet", "a2"), ("ReplicaSet", "b1")])
