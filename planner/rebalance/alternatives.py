@@ -4,8 +4,8 @@
 while a few more evictions, one after the other and each to wherever the replacement scores highest, lead to
 the same end.  Every way in which ties may break is followed; pods of a template are alike, so ways that put
 as many of them on every node are one.  The state after these evictions is known, so the rest is a plan of
-its own. Without them 2 pods more of 23 stay too many in 29 clusters (`benchmarks/landings.py --evict-only`);
-where only evictions without ties count, 2 more of 41 in 32 others.
+its own. Without them 24 small clusters (`lopsided`) keep 40 pods too many with --evict-only, not 24; where
+only evictions without ties count, 2 more of 41 in 32 others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialClus
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.evaluation import Distance, Evaluator, Found, FoundMoves, Values, distance
+from planner.rebalance.search.evaluation import Distance, Evaluator, Found, FoundMoves, distance
 from planner.rebalance.search.greedy import unpinned_moves
 from planner.rebalance.search.search import find_certain_moves, find_moves
 from planner.waves.candidates import WaveRules
@@ -77,47 +77,42 @@ class PlannedMoves:
     reported: WavePlan
 
 
-class Alternatives:
-    """Plans waves for moves; which other moves it tries depends on those that could not be scheduled."""
+def planned_moves(task: MoveTask) -> PlannedMoves:
+    """The best waves for the moves that are found, or for others where those could not be scheduled."""
+    evaluator, planner = task.evaluator(), WavePlanner(task.trial, task.rules, task.wave_meter)
+    found = find_moves(evaluator)
+    best = first = planner.of(found.moves, found.values, partial(unpinned_moves, evaluator))
+    if best.left or best.misses(found.values):
+        for moves, values in _instead(task, evaluator, first, again=not planner.is_large(found.moves)):
+            best = min(best, planner.of(moves, values), key=lambda one: one.key)
+            if not (best.left or best.misses(found.values)):
+                break
+    return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
 
-    def __init__(self, task: MoveTask) -> None:
-        self._task = task
-        self._evaluator = task.evaluator()
-        self._planner = WavePlanner(task.trial, task.rules, task.wave_meter)
 
-    def plan(self) -> PlannedMoves:
-        found = find_moves(self._evaluator)
-        others = partial(unpinned_moves, self._evaluator)
-        best = first = self._planner.of(found.moves, found.values, others)
-        if best.left or best.misses(found.values):
-            for moves, values in self._instead(found, first):
-                best = min(best, self._planner.of(moves, values), key=lambda one: one.key)
-                if not (best.left or best.misses(found.values)):
-                    break
-        return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
+def _instead(task: MoveTask, evaluator: Evaluator, first: WavePlan, *, again: bool) -> Iterator[Found]:
+    """Certain moves; with `again` others without the pods that could not be scheduled, or their templates.
 
-    def _instead(self, found: FoundMoves, first: WavePlan) -> Iterator[Found]:
-        """Certain moves, others without the pods that could not be scheduled, then without their templates.
-
-        Even the best of them may leave more than was found.
-        """
-        task, template = self._task, self._task.trial.template
-        better = find_certain_moves(self._evaluator, self._achieved(first), task.rules.pin_policy)
-        if better is not None:
-            yield better
-        pinnable = task.rules.pin_policy.pinnable
-        left = frozenset(move.pod for move in first.left if template(move.pod) not in pinnable)
-        alike = frozenset(pod for one in left for pod in task.movable.of(template(one)).tolist())
-        for held in dict.fromkeys((left, alike)):
-            if not held or self._planner.is_large(found.moves) or task.wave_meter.over():
-                return
-            other = task.without(held, _HELD).found()
-            if other.moves:
-                yield other.moves, other.values
-
-    def _achieved(self, plan: WavePlan) -> Values:
-        hard, soft = plan.excess
-        return {"hardExcess": hard, "softExcess": soft, "moves": len(plan.moves), "disruption": plan.weight}
+    Even the best of them may leave more than was found.
+    """
+    template, policy, (hard, soft) = task.trial.template, task.rules.pin_policy, first.excess
+    achieved = {
+        "hardExcess": hard,
+        "softExcess": soft,
+        "moves": len(first.moves),
+        "disruption": first.weight,
+    }
+    better = find_certain_moves(evaluator, achieved, policy)
+    if better is not None:
+        yield better
+    left = frozenset(move.pod for move in first.left if template(move.pod) not in policy.pinnable)
+    alike = frozenset(pod for one in left for pod in task.movable.of(template(one)).tolist())
+    for held in dict.fromkeys((left, alike)) if again else ():
+        if not held or task.wave_meter.over():
+            return
+        other = task.without(held, _HELD).found()
+        if other.moves:
+            yield other.moves, other.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +143,7 @@ class EvictionsFirst:
         task, kinds = self._after(first), self.task.protections.kinds
         nothing, rest = (WavePlan.nothing(one.trial, kinds) for one in (self.task, task))
         if task.trial.ledger.broken(kinds):
-            rest = Alternatives(task).plan().best
+            rest = planned_moves(task).best
         waves = [*([landing] for landing in first), *rest.waves]
         if first_failure(self.task.trial, waves, soft=SOFT in kinds) is not None:
             return nothing

@@ -40,7 +40,7 @@ from planner.proof import move_effort as effort
 from planner.proof.clock import Clock
 from planner.proof.effort import WORK_PER_SECOND
 from planner.proof.meter import Meter
-from planner.rebalance.alternatives import Alternatives, EvictionsFirst, MoveTask, PlannedMoves
+from planner.rebalance.alternatives import EvictionsFirst, MoveTask, PlannedMoves, planned_moves
 from planner.rebalance.document import document
 from planner.rebalance.notes import (
     UnscheduledMoves,
@@ -217,7 +217,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
 def _planned(task: MoveTask) -> tuple[MoveTask, PlannedMoves]:
     """The best plan that fails no Job; where pods of Jobs have to stay for that, the task without them."""
     while True:
-        planned = Alternatives(task).plan()
+        planned = planned_moves(task)
         if task.rules.evict_only and planned.best.misses(planned.found.values) and not task.is_bounded:
             better = EvictionsFirst(task).better_than(planned.best)
             if better is not planned.best:

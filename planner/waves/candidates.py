@@ -81,8 +81,8 @@ class RetryHints:
 
     `reserved`: no other move takes the room planned for these pods.  Without it nine clusters next to full
     (`tight` in `test_exchanges.py`) have 22 pins, not 17.
-    `as_planned`: pods with coupled constraints land in the planned domains.  Without it 41 small clusters
-    keep 35 pods too many, not 34, though with 8 pins, not 17.
+    `as_planned`: pods with coupled constraints land in the planned domains.  Without it two lopsided
+    clusters keep 9 pods too many, not 6, with 17 pins, not 7; though 24 next to full have 19, not 27.
     `first`: these pods, the highest number before the others, and those with coupled constraints go while
     every landing is still certain, and keep it certain if scores alone can.
     """

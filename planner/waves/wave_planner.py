@@ -7,10 +7,6 @@
 | `CertainFirst` | always but where `ScarceRoom` is | it is the plain order |
 | `ScarceRoom` | large clusters, few nodes for most moves | 5,000 nodes at 99 %: 154 left, 98 pins, not 8 |
 | `OneMoveAWave` | where those leave moves over, or fail in replay | five next to full: 117 left, not 37 |
-
-Gone: room reserved in the first attempt already for pods to which few nodes are open.  With it 64 clusters
-next to full (`tight` in `test_exchanges.py`) had 96 pins in 534 waves, not 88 in 509; 61 others the same.
-So is an order in which every replacement had one node of its own: 85 pins, not 74, in 89 small clusters.
 """
 
 from __future__ import annotations

@@ -12,11 +12,8 @@ having room, which changed no total.
 | trying out all moves | 17 / 527 / 133 | 820 / 287 / 1048 | - |
 | models of all nodes | 47 / 538 / 95 | the same | - |
 
-Gone, as they changed no total of 25 clusters of `benchmarks/landings.py`, of 90 tiny ones, and of two of
-600 and 1,000 nodes that are 99 % full: the strictest model of all nodes; chains that begin anew, deeper
-than one, or for several pods at once. Of 24 next to full (`tight` in `test_exchanges.py`), where 11 are too
-many: 35 without temporary places, 14 unless what is left over comes first in the next try. Pods that go in
-the place of others serve where a domain cannot spare a pod; in the first try they took moves and proofs.
+Of 24 next to full (`tight` in `test_exchanges.py`), where 11 are too many: 35 without temporary places, 14
+unless what is left over comes first in the next try.
 """
 
 from __future__ import annotations
