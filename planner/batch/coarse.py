@@ -2,15 +2,17 @@
 
 Where there is room to spare no model is needed: quotas that keep domains level and cells equally full place
 all pods.  Else a model finds them.  At full room it is a relaxation: what it places no plan exceeds.  Tightly
-packed cells do not work out node by node, so less full ones are tried until all that the bound promises has a
-node; what is left over is left to `neighbourhood_search.py`.  ScheduleAnyway constraints are first taken for
-hard ones: when all is placed all the same, nothing could be better.
+packed cells do not work out node by node, so less full ones are tried that hold all that the bound promises.
+Where none does, more of what a less full one holds may come to have a node.  What is left over is left to
+`neighbourhood_search.py`.  ScheduleAnyway constraints are first taken for hard ones: when all is placed all
+the same, nothing could be better.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Ints, Mask
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
+
+if TYPE_CHECKING:
+    from planner.cpsat.model import BatchModel
 
 
 class Coarse:
@@ -55,6 +60,8 @@ class Coarse:
         most = self._effort.pairs // max(1, len(pending.pods))
         self._cells = NodeGroups.alike(pending.problem.nodes.size, traits, most, self._effort.least_alike)
         self._soft = SpreadExcess(pending).rules
+        #: Cells only so full do not hold the pods that are promised.
+        self._too_empty = 0.0
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""
@@ -74,11 +81,12 @@ class Coarse:
 
     def _offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""
-        placement = self._make(best, even=True) if self._soft else None
-        placement = placement or self._make(best, even=False)
-        if placement is not None:
-            steps = self._orderer.follow([placement], self._pending.pods)
-            best.offer(self._orderer.extend(steps, self._pending.pods))
+        for even in [True, False] if self._soft else [False]:
+            if placement := self._make(best, even=even):
+                placement = self._less_full(placement, best, even=even)
+                steps = self._orderer.follow([placement], self._pending.pods)
+                best.offer(self._orderer.extend(steps, self._pending.pods))
+                return
 
     def _make(self, best: Incumbent, *, even: bool) -> Counter[Step] | None:
         """The pods by node, as many as were found a node; None when nothing promises much.
@@ -86,41 +94,56 @@ class Coarse:
         With soft constraints taken for hard ones only quotas of all that could be placed are any good.
         """
         made: Counter[Step] | None = None
-        too_empty = 0.0
         for fullness in self._effort.fullness:
-            if fullness <= too_empty:
+            if fullness <= self._too_empty:
                 continue
             if self._meter.over():
                 break
-            solved = self._solve(fullness, even=even)
+            model = self._model(fullness)
+            if fullness < 1.0 and model.pods_bound(self._meter) < sum(best.bounds()):
+                self._too_empty = fullness
+                continue
+            solved = self._solve(model, self._effort.quotas_work, even=even)
             if solved is None:
-                return made
+                break
             quotas, proof = solved
             promising = best.promises(quotas)
             if fullness == 1.0 and (promising or not even):
                 best.learn(proof)
             elif not promising:
-                too_empty = fullness
                 continue
-            found = Assignment(self._pending, self._cells, self._room).distribute(quotas)
-            made = found if made is None else max(made, found, key=self._pending.placed)
+            made = self._most(made, quotas)
             if best.promises(made):
                 return made
         return made
 
-    def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
-        """How many pods of each template go to each cell."""
+    def _less_full(self, made: Counter[Step], best: Incumbent, *, even: bool) -> Counter[Step]:
+        """What is made, or what less full cells hold: where all is promised they were not tried."""
+        least_full = self._effort.fullness[0]
+        if best.promises(made) or self._too_empty < least_full or self._meter.over():
+            return made
+        solved = self._solve(self._model(least_full), self._effort.start_work, even=even)
+        return made if solved is None else self._most(made, solved[0])
+
+    def _most(self, made: Counter[Step] | None, quotas: Placement) -> Counter[Step]:
+        """The pods by node that quotas lead to, or what is made already, where that is as much."""
+        found = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+        return found if made is None else max(made, found, key=self._pending.placed)
+
+    def _model(self, fullness: float) -> BatchModel:
         from planner.cpsat.model import BatchModel
         from planner.cpsat.variables import Batch
 
         pending = self._pending
         batch = Batch(pending.problem, pending.wanted, self._room, cells=self._cells)
-        model = BatchModel(batch, pending.profiles(), fullness=fullness)
+        return BatchModel(batch, pending.profiles(), fullness=fullness)
+
+    def _solve(self, model: BatchModel, work: float, *, even: bool) -> tuple[Placement, Proof] | None:
+        """How many pods of each template go to each cell; `even` takes soft constraints for hard ones."""
         if even:
             require_even(model.counts, self._soft)
-        goals = model.pods_placed(self._effort.quotas_work)
-        found = None
-        if len(pending.wanted) >= self._effort.linear_templates:
+        goals, found = model.pods_placed(work), None
+        if len(self._pending.wanted) >= self._effort.linear_templates:
             found = model.solve_linear(goals, self._meter)
         found = found or model.solve(goals, None, self._meter)
         if found is None:

@@ -134,6 +134,11 @@ class BatchModel:
             for priority in sorted(by_priority, reverse=True)
         ]
 
+    def pods_bound(self, meter: Meter) -> int:
+        """How many pods have a place at most, of all priorities together, by the linear relaxation."""
+        every = cp_model.LinearExpr.sum([goal.expression for goal in self.pods_placed(0.0)])
+        return LinearModel(self.counts.cp).bound(StageGoal(PODS_PLACED, every), meter)
+
     def moves(self, work: float, *, open: bool = False) -> Goal:
         """As few pods as possible leave the node they run on."""
         running = sum(int(counts.sum()) for counts in self.batch.running.values())

@@ -88,7 +88,7 @@ class CellEffort:
     #: A trait tells cells apart when at least so many nodes share a value of it on average.
     least_alike: int = 4
     #: How full cells may become, one try after the other; what asks for fuller ones is not tried on emptier.
-    fullness: tuple[float, ...] = (0.95, 0.96, 0.93, 0.97, 1.0)
+    fullness: tuple[float, ...] = (0.95, 0.97, 1.0)
     #: Without a model, prices are raised in so many rounds at most, in such steps, so that cells become so
     #: full, or nearly so; then so large a part of what is free in a cell is filled at once.
     level_rounds: int = 100
@@ -97,6 +97,8 @@ class CellEffort:
     level_part: float = 0.01
     #: Quotas of cells are found quickly or not at all.
     quotas_work: float = 3.0
+    #: So many pods as cells hold that are not full: what is left over has the time to find a place.
+    start_work: float = 0.3
     #: From so many templates on quotas are found by mixed-integer programming first.  Of fewer, those that
     #: CP-SAT finds work out node by node a little better: 3 pods of 4,000 at 99 % of the room.
     linear_templates: int = 300

@@ -1,6 +1,8 @@
 """From quotas of cells to pods on nodes: distributed, and the plan that comes of it."""
 
 from collections import Counter
+from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,11 +14,14 @@ from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent
 from planner.batch.packing.assignment import Assignment
 from planner.batch.pending import Pending
+from planner.cpsat.model import BatchModel
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
+from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term
+from tests.planner.batch.nearly_full import nearly_full
 from tests.truth.large_paths import SOLVE_PATHS
 
 
@@ -99,9 +104,9 @@ def test_pods_change_places_until_one_more_fits() -> None:
     assert (plan.objective[0].value, plan.objective[0].bound, plan.status) == (5, 5, "Optimal")
 
 
-def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
+def _coarse(found: Cluster, effort: Effort = STANDARD) -> list[tuple[str, int, int, bool]]:
     """Name, value, bound and proof of every stage of the plan that the cells lead to."""
-    pending, clock = Pending(Problem(found)), Meter.of(30.0)
+    pending, clock = Pending(Problem(found)), Meter.of(30.0, effort=effort)
     best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
     Coarse(pending, Orderer(pending), clock).run(best)
     return [
@@ -116,6 +121,23 @@ def test_the_cells_bound_is_proved_by_a_plan_that_reaches_it() -> None:
     nodes = [node(f"n{number}", cpu="10") for number in range(2)]
     pods = [pod(f"p{number}", cpu="6") for number in range(3)]
     assert _coarse(cluster(*nodes, *pods))[0] == ("podsPlaced/0", 2, 2, True)
+
+
+def test_only_models_that_may_hold_all_are_solved() -> None:
+    """What went wrong: eight took most of the limit; a linear relaxation says at once that most hold less."""
+    with patch.object(BatchModel, "solve", autospec=True, side_effect=BatchModel.solve) as solved:
+        (pods, *_) = _coarse(Cluster.from_objects(nearly_full(0, 60, 1.02)))
+    assert pods[1] < pods[2]
+    assert solved.call_count == len(("full and even", "full", "a start that is less full"))
+
+
+def test_more_of_what_less_full_cells_hold_has_a_node() -> None:
+    """Full cells hold more, and fewer of those pods find a node: they are no better a start."""
+    full = replace(STANDARD, cells=replace(STANDARD.cells, fullness=(1.0,)))
+    found = [Cluster.from_objects(nearly_full(seed, 60, 1.02)) for seed in range(3)]
+    more = [_coarse(one)[0][1] - _coarse(one, full)[0][1] for one in found]
+    assert min(more) >= 0
+    assert sum(more) > 0
 
 
 def test_no_model_of_cells_is_begun_once_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
