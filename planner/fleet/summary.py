@@ -77,6 +77,11 @@ def _least_more(document: Found) -> int | None:
     return min((row["more"] if row["fewest"] is None else row["fewest"] for row in rows), default=None)
 
 
+def _contradicted(document: Found) -> int | None:
+    """None where kube-scheduler says nothing else of any pod: a column of its own only where there is one."""
+    return _pods("contradicted")(document) or None
+
+
 def _failing_draws(rows: Iterable[Found]) -> int | None:
     """In how many draws of ties what is well is not, of all rows; None where none were drawn."""
     drawn = [number for row in rows if (number := row["failingDraws"]) is not None]
@@ -113,7 +118,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
     },
     "Simulation": {
         "pending": _pods("pending"),
-        "contradicted": _pods("contradicted"),
+        "contradicted": _contradicted,
         "placed": _count("decisions", lambda row: row["node"] is not None),
     },
     "PlacementPlan": {
@@ -154,7 +159,7 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], Figure]]] = {
     "ExplanationList": {
         "pending": lambda found: sum(1 + len(item["alike"]) for item in found["items"]),
         "withoutFix": _count("items", lambda item: not item["fixes"]),
-        "contradicted": _pods("contradicted"),
+        "contradicted": _contradicted,
     },
     "Comparison": {
         "notPlaced": lambda found: len(found["optimal"]["unplaced"]),
