@@ -118,12 +118,15 @@ class Coarse:
         return made
 
     def _less_full(self, made: Counter[Step], best: Incumbent, *, even: bool) -> Counter[Step]:
-        """What is made, or what less full cells hold: where all is promised they were not tried."""
-        least_full = self._effort.fullness[0]
-        if best.promises(made) or self._too_empty < least_full or self._meter.over():
-            return made
-        solved = self._solve(self._model(least_full), self._effort.start_work, even=even)
-        return made if solved is None else self._most(made, solved[0])
+        """What is made, or more that comes of cells that cannot hold all, which were not tried so far."""
+        for fullness in self._effort.starts:
+            if best.promises(made) or fullness > self._too_empty or self._meter.over():
+                continue
+            model = self._model(fullness)
+            if model.pods_bound(self._meter) > sum(made.values()):
+                solved = self._solve(model, self._effort.start_work, even=even)
+                made = made if solved is None else self._most(made, solved[0])
+        return made
 
     def _most(self, made: Counter[Step] | None, quotas: Placement) -> Counter[Step]:
         """The pods by node that quotas lead to, or what is made already, where that is as much."""

@@ -97,7 +97,9 @@ class CellEffort:
     level_part: float = 0.01
     #: Quotas of cells are found quickly or not at all.
     quotas_work: float = 3.0
-    #: So many pods as cells hold that are not full: what is left over has the time to find a place.
+    #: Where these cannot hold all, as many pods as they hold are a start, the best of so full ones: of 10,000
+    #: for 98 % of 1,000 nodes 9,953 have a node, of those that full cells hold 9,556.
+    starts: tuple[float, ...] = (0.97, 0.95, 0.93)
     start_work: float = 0.3
     #: From so many templates on quotas are found by mixed-integer programming first.  Of fewer, those that
     #: CP-SAT finds work out node by node a little better: 3 pods of 4,000 at 99 % of the room.
