@@ -25,6 +25,8 @@ from tests.control_plane.generator import Story
 from tests.e2e.control_plane import Manifest, wait_for
 
 KUBERNETES = "1.36"
+#: What may not come is waited for so long.
+_IN_VAIN_SECONDS = 30.0
 _NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 #: So many of the criteria of a victim's cost are kube's; the rest of them are ours.
 _CRITERIA = 5
@@ -145,7 +147,7 @@ class Replay:
             return found if found is not None and _node(found) else None
 
         with suppress(AssertionError):
-            return wait_for("place after preemption", bound)
+            return wait_for("place after preemption", bound, _IN_VAIN_SECONDS)
         found = self._api.get(pod)
         assert found is not None
         return found
@@ -154,7 +156,7 @@ class Replay:
         """Wait for evictions in vain: the program says first that the pod is pending, and evicts aside."""
         cheapest = [victims for _, victims in ours.cheapest()]
         with suppress(AssertionError):
-            wait_for("end of evictions", lambda: self._gone(before) in cheapest)
+            wait_for("end of evictions", lambda: self._gone(before) in cheapest, _IN_VAIN_SECONDS)
 
     def _gone(self, before: list[Manifest]) -> set[str]:
         def key(item: Manifest) -> str:
