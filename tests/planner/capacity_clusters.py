@@ -301,15 +301,5 @@ def shared_out(seed: int) -> list[Object]:
 
 
 def web(replicas: int, **words: Any) -> Object:
-    """A Deployment whose pods are as the builder makes them."""
-    template = pod("web", app="web", **words)
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "uid": "web"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": template["spec"]},
-        },
-    }
+    """A Deployment of the name; the words are those of a pod."""
+    return scaled("Deployment", "web", replicas, **words)

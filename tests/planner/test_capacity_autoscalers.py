@@ -11,6 +11,7 @@ from planner.documents.capacity import AutoscalerCapacity
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, revision, scaled, term
 from tests.draws import nothing_drawn
+from tests.planner.capacity_clusters import web
 
 
 @pytest.fixture(autouse=True)
@@ -18,11 +19,6 @@ def _one_way_of_ties() -> Iterator[None]:
     """No test here looks at draws of other ties."""
     with nothing_drawn():
         yield
-
-
-def web(replicas: int, **words: Any) -> Object:
-    """A Deployment whose pods are as the builder makes them."""
-    return scaled("Deployment", "web", replicas, **words)
 
 
 def autoscaler(most: int, name: str = "web", kind: str = "Deployment") -> Object:

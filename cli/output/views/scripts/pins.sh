@@ -25,9 +25,9 @@ forget_pin() {
 # Waits until its controller has seen an object as it is now: NAMESPACE KIND/NAME.  One that is late would roll a
 # Deployment out that is paused by now, or make a pod without the pin.
 await_seen() {
-    begun=$(date +%s)
+    since=$(date +%s)
     until is_seen "$@"; do
-        [ "$(($(date +%s) - begun))" -lt 10 ] || return 1
+        [ "$(($(date +%s) - since))" -lt 10 ] || return 1
         sleep 0.2 2>/dev/null || sleep 1
     done
 }
