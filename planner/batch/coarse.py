@@ -11,10 +11,10 @@ the same, nothing could be better.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from planner.audit.summary import occupied
-from planner.batch.goals import NodesUsed, SoftGoal, SpreadExcess
+from planner.batch.goals import SoftGoal, SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.packing.assignment import Assignment
 from planner.batch.packing.level_quotas import LevelQuotas
@@ -27,6 +27,7 @@ from planner.scheduler.order import Orderer, Placement, Step
 
 if TYPE_CHECKING:
     from planner.cpsat.model import BatchModel
+    from planner.cpsat.variables import Counts
 
 
 class Coarse:
@@ -41,10 +42,11 @@ class Coarse:
         self._pending = pending
         self._orderer = orderer
         self._meter = meter
-        self._room = pending.room(pending.wanted)
+        #: The most pods of every template that each node could take.
+        self.room = pending.room(pending.wanted)
         self._effort = meter.effort.cells
         most, nodes = self._effort.pairs // max(1, len(pending.pods)), pending.problem.nodes.size
-        self._cells = NodeGroups.alike(nodes, pending.traits(), most, self._effort.least_alike)
+        self.cells = NodeGroups.alike(nodes, pending.traits(), most, self._effort.least_alike)
         self._soft = SpreadExcess(pending).rules
         #: Cells only so full do not hold the pods that are promised.
         self._too_empty = 0.0
@@ -58,11 +60,11 @@ class Coarse:
 
     def level(self, best: Incumbent, free: Ints | None = None) -> Placement | None:
         """All pods by node, if that is found without a model; they take no more than is free, if given."""
-        level = LevelQuotas(self._pending, self._cells, self._room, self._soft, free)
+        level = LevelQuotas(self._pending, self.cells, self.room, self._soft, free)
         quotas = level.quotas(self._meter)
         if quotas is None or not best.promises(quotas):
             return None
-        placement = Assignment(self._pending, self._cells, self._room, free).distribute(quotas)
+        placement = Assignment(self._pending, self.cells, self.room, free).distribute(quotas)
         return placement if best.promises(placement) else None
 
     def learn_shape(self, best: Incumbent, shape: SoftGoal) -> None:
@@ -75,23 +77,25 @@ class Coarse:
         values = {**pods, shape.name: best.shape_value()}
         best.learn(Proof(values, {**pods, shape.name: bound}, "the linear relaxation over cells of nodes"))
 
-    def on_fewer_nodes(self, best: Incumbent, shape: NodesUsed, fullness: float) -> Placement | None:
-        """All pods by node, on the fewest nodes that a model of cells so full finds; None if that fails."""
+    def quotas(self, best: Incumbent, shape: SoftGoal, fullness: float) -> tuple[Counts, Placement] | None:
+        """All pods by cell, near to a shape and else no worse than the best plan, where cells are so full."""
         from planner.cpsat.model import Goal
 
         model = self._model(fullness)
         model.exactly(best.pods())
         best.keep(model.counts)
-        goal = Goal(shape.name, shape.express(model.counts), shape.largest, self._effort.packed_work)
+        goal = Goal(shape.name, shape.express(model.counts), shape.largest, self._effort.shape_work)
         quotas = model.rounded(goal, self._meter)
         found = model.solve([goal], quotas, self._meter)
-        quotas = quotas if found is None else found.phases[0]
-        if quotas is None:
-            return None
-        chosen = occupied(self._pending.state) | shape.more(model.counts, quotas)
-        room = {number: most * chosen for number, most in self._room.items()}
-        placement = Assignment(self._pending, self._cells, room).distribute(quotas)
-        return placement if best.promises(placement) else None
+        if found is not None:
+            quotas = found.phases[0]
+        return None if quotas is None else (model.counts, quotas)
+
+    def distributed(
+        self, quotas: Placement, room: Mapping[int, Ints], free: Ints | None = None
+    ) -> Counter[Step]:
+        """Quotas by node, as many pods as found a place in the room that is left."""
+        return Assignment(self._pending, self.cells, room, free).distribute(quotas)
 
     def _offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""
@@ -144,7 +148,7 @@ class Coarse:
 
     def _most(self, made: Counter[Step] | None, quotas: Placement) -> Counter[Step]:
         """The pods by node that quotas lead to, or what is made already, where that is as much."""
-        found = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+        found = Assignment(self._pending, self.cells, self.room).distribute(quotas)
         return found if made is None else max(made, found, key=self._pending.placed)
 
     def _model(self, fullness: float) -> BatchModel:
@@ -152,7 +156,7 @@ class Coarse:
         from planner.cpsat.variables import Batch
 
         pending = self._pending
-        batch = Batch(pending.problem, pending.wanted, self._room, cells=self._cells)
+        batch = Batch(pending.problem, pending.wanted, self.room, cells=self.cells)
         return BatchModel(batch, pending.profiles(), fullness=fullness)
 
     def _solve(self, model: BatchModel, work: float, *, even: bool) -> tuple[Placement, Proof] | None:

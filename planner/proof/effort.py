@@ -103,7 +103,11 @@ class CellEffort:
     start_work: float = 0.3
     #: How full the nodes of a batch on few nodes may become, and the work on what is rounded.
     packed: tuple[float, ...] = (0.99, 0.98, 0.97, 0.96, 0.95, 0.93, 0.9)
-    packed_work: float = 0.1
+    shape_work: float = 0.1
+    #: The start of a plan of all pods near kube-scheduler's: how full cells may become, and the part of their
+    #: nodes that is filled anew.
+    near_fullness: float = 0.99
+    near_part: float = 0.1
     #: From so many templates on quotas are found by mixed-integer programming first.  Of fewer, those that
     #: CP-SAT finds work out node by node a little better: 3 pods of 4,000 at 99 % of the room.
     linear_templates: int = 300

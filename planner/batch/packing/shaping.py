@@ -8,14 +8,20 @@ full, and 68 without.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from planner.audit.summary import occupied
 from planner.batch.coarse import Coarse
 from planner.batch.goals import FullestNode, NodesUsed, SoftGoal
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
+from planner.problem.nodes import Mask
 from planner.proof.meter import Meter
-from planner.scheduler.order import Orderer, Placement
+from planner.scheduler.order import Orderer, Placement, Step
 
 
 class Shaping:
@@ -30,8 +36,6 @@ class Shaping:
 
     def improve(self, shape: SoftGoal) -> None:
         """Offer plans that come nearer to it, and take note of what it is at best."""
-        if self._best.perfect():
-            return
         match shape:
             case NodesUsed():
                 self._use_fewer_nodes(shape)
@@ -40,12 +44,59 @@ class Shaping:
         if not self._best.perfect() and not self._meter.over():
             self._coarse.learn_shape(self._best, shape)
 
+    def near(self, usual: Sequence[Step], shape: SoftGoal) -> Sequence[Step]:
+        """The start of a plan of all pods near one that leaves some over: most nodes keep what they have."""
+        effort = self._meter.effort.cells
+        found = self._coarse.quotas(self._best, shape, effort.near_fullness)
+        if found is None:
+            return usual
+        placement = self._near(usual, found[1], self._roomiest(usual, effort.near_part))
+        steps = self._orderer.follow([placement], self._pending.pods)
+        steps = self._orderer.extend(steps, self._pending.pods)
+        self._best.offer(steps)
+        return steps
+
+    def _near(self, usual: Sequence[Step], quotas: Placement, anew: Mask) -> Placement:
+        """Quotas by node: as in a plan, but on some nodes anew, as many pods as find a place."""
+        coarse, placement, left = self._coarse, Counter[Step](), Counter(quotas)
+        free = self._pending.free_room()
+        room = {number: most.copy() for number, most in coarse.room.items()}
+        for (number, node), pods in Counter(usual).items():
+            cell = int(coarse.cells.of[node])
+            kept = 0 if anew[node] else min(pods, left[number, cell])
+            if kept:
+                placement[number, node] = kept
+                left[number, cell] -= kept
+                room[number][node] -= kept
+                free[:, node] -= kept * self._pending.template(number).requests
+        return placement + coarse.distributed(+left, room, free)
+
+    def _roomiest(self, steps: Sequence[Step], part: float) -> Mask:
+        """A part of the nodes of each cell, those on which some binds leave the largest part of the room."""
+        room = self._pending.free_room()
+        left = room.copy()
+        for number, node in steps:
+            left[:, node] -= self._pending.template(number).requests
+        emptiness = np.where(room > 0, left / np.maximum(room, 1), 1.0).min(axis=0)
+        chosen = np.zeros(len(emptiness), np.bool_)
+        for nodes in self._coarse.cells.members():
+            chosen[nodes[np.argsort(-emptiness[nodes], kind="stable")[: math.ceil(part * len(nodes))]]] = True
+        return chosen
+
     def _use_fewer_nodes(self, shape: NodesUsed) -> None:
         """On nodes as full as pods come out on them."""
         packed = self._meter.effort.cells.packed
-        self._offer_least(
-            0, len(packed), lambda number: self._coarse.on_fewer_nodes(self._best, shape, packed[number])
-        )
+        self._offer_least(0, len(packed), lambda number: self._on_fewer_nodes(shape, packed[number]))
+
+    def _on_fewer_nodes(self, shape: NodesUsed, fullness: float) -> Placement | None:
+        """All pods by node, on the fewest nodes that a model of cells so full finds; None if that fails."""
+        found = self._coarse.quotas(self._best, shape, fullness)
+        if found is None:
+            return None
+        chosen = occupied(self._pending.state) | shape.more(*found)
+        room = {number: most * chosen for number, most in self._coarse.room.items()}
+        placement = self._coarse.distributed(found[1], room)
+        return placement if self._best.promises(placement) else None
 
     def _fill_nodes_less(self, shape: FullestNode) -> None:
         self._offer_least(
