@@ -11,24 +11,23 @@ the same, nothing could be better.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from planner.batch.goals import SpreadExcess
+from planner.batch.goals import SoftGoal, SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.packing.assignment import Assignment
 from planner.batch.packing.level_quotas import LevelQuotas
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Ints
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
 
 if TYPE_CHECKING:
     from planner.cpsat.model import BatchModel
+    from planner.cpsat.variables import Counts
 
 
 class Coarse:
@@ -39,26 +38,15 @@ class Coarse:
         pending: Pending,
         orderer: Orderer,
         meter: Meter,
-        *,
-        nodes: Mask | None = None,
-        free: Ints | None = None,
     ) -> None:
-        """Pods come to some nodes alone, and take no more than is free, if these are given.
-
-        Nothing is proved of other plans then.
-        """
         self._pending = pending
         self._orderer = orderer
         self._meter = meter
-        wanted, traits = pending.wanted, pending.traits()
-        if nodes is not None:
-            traits = chain([nodes], traits)
-        chosen = None if nodes is None else np.flatnonzero(nodes)
-        self._room = pending.room(wanted) if chosen is None else pending.room_on(chosen, wanted)
-        self._free = free
+        #: The most pods of every template that each node could take.
+        self.room = pending.room(pending.wanted)
         self._effort = meter.effort.cells
-        most = self._effort.pairs // max(1, len(pending.pods))
-        self._cells = NodeGroups.alike(pending.problem.nodes.size, traits, most, self._effort.least_alike)
+        most, nodes = self._effort.pairs // max(1, len(pending.pods)), pending.problem.nodes.size
+        self.cells = NodeGroups.alike(nodes, pending.traits(), most, self._effort.least_alike)
         self._soft = SpreadExcess(pending).rules
         #: Cells only so full do not hold the pods that are promised.
         self._too_empty = 0.0
@@ -70,14 +58,44 @@ class Coarse:
         if not best.all_placed():
             self._offer_modelled(best)
 
-    def level(self, best: Incumbent) -> Placement | None:
-        """All pods by node, if that is found without a model."""
-        level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._free)
+    def level(self, best: Incumbent, free: Ints | None = None) -> Placement | None:
+        """All pods by node, if that is found without a model; they take no more than is free, if given."""
+        level = LevelQuotas(self._pending, self.cells, self.room, self._soft, free)
         quotas = level.quotas(self._meter)
         if quotas is None or not best.promises(quotas):
             return None
-        placement = Assignment(self._pending, self._cells, self._room, self._free).distribute(quotas)
+        placement = Assignment(self._pending, self.cells, self.room, free).distribute(quotas)
         return placement if best.promises(placement) else None
+
+    def learn_shape(self, best: Incumbent, shape: SoftGoal) -> None:
+        """Take note of what the last stage is at best with all placed, whatever the softer ones before it."""
+        from planner.cpsat.model import Goal
+
+        model, pods = self._model(1.0), best.pods()
+        model.exactly(pods)
+        bound = model.bound(Goal(shape.name, shape.express(model.counts), shape.largest), self._meter)
+        values = {**pods, shape.name: best.shape_value()}
+        best.learn(Proof(values, {**pods, shape.name: bound}, "the linear relaxation over cells of nodes"))
+
+    def quotas(self, best: Incumbent, shape: SoftGoal, fullness: float) -> tuple[Counts, Placement] | None:
+        """All pods by cell, near to a shape and else no worse than the best plan, where cells are so full."""
+        from planner.cpsat.model import Goal
+
+        model = self._model(fullness)
+        model.exactly(best.pods())
+        best.keep(model.counts)
+        goal = Goal(shape.name, shape.express(model.counts), shape.largest, self._effort.shape_work)
+        quotas = model.rounded(goal, self._meter)
+        found = model.solve([goal], quotas, self._meter)
+        if found is not None:
+            quotas = found.phases[0]
+        return None if quotas is None else (model.counts, quotas)
+
+    def distributed(
+        self, quotas: Placement, room: Mapping[int, Ints], free: Ints | None = None
+    ) -> Counter[Step]:
+        """Quotas by node, as many pods as found a place in the room that is left."""
+        return Assignment(self._pending, self.cells, room, free).distribute(quotas)
 
     def _offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""
@@ -130,7 +148,7 @@ class Coarse:
 
     def _most(self, made: Counter[Step] | None, quotas: Placement) -> Counter[Step]:
         """The pods by node that quotas lead to, or what is made already, where that is as much."""
-        found = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+        found = Assignment(self._pending, self.cells, self.room).distribute(quotas)
         return found if made is None else max(made, found, key=self._pending.placed)
 
     def _model(self, fullness: float) -> BatchModel:
@@ -138,7 +156,7 @@ class Coarse:
         from planner.cpsat.variables import Batch
 
         pending = self._pending
-        batch = Batch(pending.problem, pending.wanted, self._room, cells=self._cells)
+        batch = Batch(pending.problem, pending.wanted, self.room, cells=self.cells)
         return BatchModel(batch, pending.profiles(), fullness=fullness)
 
     def _solve(self, model: BatchModel, work: float, *, even: bool) -> tuple[Placement, Proof] | None:

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -194,7 +194,9 @@ class FullestNode(SoftGoal):
         for row in self._rows:
             wants = {t.index: t.amounts[row] for t in x.batch.templates if t.amounts[row]}
             room, used = problem.allocatable[row], state.used[row]
-            for cell, (there, taken) in enumerate(zip(x.summed(room), x.summed(used), strict=True)):
+            # A node without any is not looked at, whatever comes to it; nor are cells that have one.
+            summed = np.where(x.at_best(-room), x.summed(room), 0).tolist()
+            for cell, (there, taken) in enumerate(zip(summed, x.summed(used), strict=True)):
                 unit = math.gcd(there, taken, *wants.values())
                 asked = sum(amount * x.batch.wanted[t] for t, amount in wants.items())
                 # Rounded in favour of the plan where the sums are more than the solver adds up.
@@ -256,29 +258,58 @@ class NodesUsed(SoftGoal):
         return int(np.count_nonzero(self._used()))
 
     def express(self, x: Counts) -> Any:
-        used, templates = self._used(), self._pending.problem.templates
-        kinds = [number for number in x.batch.wanted if makes_used(templates[number])]
-        coming = (x.any_there((self.name, cell), kinds, (cell,)) for cell in np.flatnonzero(~used).tolist())
-        return int(np.count_nonzero(used)) + sum(present for present in coming if present is not None)
+        """Of cells of several nodes as many as would do, were each the one with the most room."""
+        used = self._used()
+        number = [x.integer(0, most, self.name) for most in x.summed((~used).astype(np.int64))]
+        for amounts, there, each in self._limits(x):
+            for cell in x.reached(amounts):
+                x.require(x.total(amounts, (cell,)) <= there[cell] + each[cell] * number[cell])
+        return int(np.count_nonzero(used)) + sum(number)
+
+    def more(self, x: Counts, quotas: Placement) -> Mask:
+        """The nodes not in use, those with the most room first, that quotas of cells need at least."""
+        used, rows = self._used(), {number: row for row, number in enumerate(x.batch.wanted)}
+        pods = np.zeros((len(rows), x.cells.size), np.int64)
+        for (number, cell), count in quotas.items():
+            pods[rows[number], cell] = count
+        needed = np.zeros(x.cells.size, np.int64)
+        for amounts, there, each in self._limits(x):
+            load = sum(amount * pods[rows[number]] for number, amount in amounts.items())
+            np.maximum(needed, -((np.array(there) - load) // np.maximum(each, 1)), out=needed)
+        free, needs = self.room()
+        size = (free / np.maximum(needs, 1)[:, np.newaxis])[needs > 0].min(axis=0, initial=1.0)
+        chosen = np.zeros_like(used)
+        for nodes, most in zip(x.cells.members(), needed.tolist(), strict=True):
+            others = nodes[~used[nodes]]
+            chosen[others[np.argsort(-size[others], kind="stable")][:most]] = True
+        return chosen
+
+    def _limits(self, x: Counts) -> Iterator[tuple[Mapping[int, int], list[int], list[int]]]:
+        """What pods that come take of a cell: of this nodes in use have so much, another so much at most."""
+        used, kinds = self._used(), [template for template in x.batch.templates if makes_used(template)]
+        for template in kinds:
+            room = x.batch.room[template.index]
+            yield {template.index: 1}, x.summed(room * used), x.at_best(room * ~used)
+        if not self._all_ask_for_room():
+            return
+        for row, free in zip(self._rows(), self.room()[0], strict=True):
+            amounts = {template.index: int(template.requests[row]) for template in kinds}
+            if unit := math.gcd(*amounts.values()):
+                yield (
+                    {number: amount // unit for number, amount in amounts.items() if amount},
+                    [x.filled(room) // unit for room in x.summed(free * used)],
+                    [x.filled(room) // unit for room in x.at_best(free * ~used)],
+                )
 
     def bound(self) -> int | None:
         return int(np.count_nonzero(self._used()))
 
-    def bound_of_all(self) -> int:
-        """With as many of the other nodes, the largest, as have room in sum for what comes."""
-        used, (free, needs) = self._used(), self.room()
-        least = int(np.count_nonzero(used))
-        if not self._all_ask_for_room():
-            return least
-        lacking = needs - free[:, used].sum(axis=1)
-        reach = np.sort(free[:, ~used], axis=1)[:, ::-1].cumsum(axis=1)
-        more = (reach < lacking[:, np.newaxis]).sum(axis=1) + (lacking > 0)
-        return least + min(int(more.max()), int(np.count_nonzero(~used)))
+    def _rows(self) -> list[int]:
+        return [self._pending.problem.resource_index[name] for name in (CPU, MEMORY, PODS)]
 
     def room(self) -> tuple[Ints, Ints]:
         """What is free on every node of cpu, memory and pods, and what comes needs of it together."""
-        problem, pending = self._pending.problem, self._pending
-        rows = [problem.resource_index[name] for name in (CPU, MEMORY, PODS)]
+        problem, pending, rows = self._pending.problem, self._pending, self._rows()
         free: Ints = np.maximum(problem.allocatable[rows] - pending.state.used[rows], 0)
         needs = np.zeros(len(rows), np.int64)
         for number, pods in pending.wanted.items():
@@ -308,8 +339,10 @@ class MovedFromScheduler(SoftGoal):
     def express(self, x: Counts) -> Any:
         away: list[Any] = []
         for number, wanted in x.batch.wanted.items():
+            nodes = range(self._pending.problem.nodes.size)
+            usually = x.summed(np.array([self._reference[number, node] for node in nodes]))
             for cell in x.cells_of(number):
-                usual = self._reference[number, cell]
+                usual = usually[cell]
                 pods = x.total({number: 1}, (cell,))
                 if usual:
                     more = x.integer(0, wanted, self.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.batch.goals import SoftGoal, SpreadExcess, SpreadSkew
 from planner.batch.pending import Pending
@@ -12,6 +13,9 @@ from planner.documents.plan import PODS_PLACED
 from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge
 from planner.proof.clock import SEARCH_PROGRESS, report_best
 from planner.scheduler.order import Placement, Step
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 #: Told the pods placed so far and the most that any plan could place.
 Watch = Callable[[int, int], None]
@@ -84,10 +88,15 @@ class Incumbent:
             self._soft = self._measure(self.steps or ())
         return self._soft
 
-    def soft_value(self, name: str) -> int:
-        """What a stage after those of the pods is in the best plan."""
-        names = [goal.name for goal in self._soft_goals]
-        return self._soft_values()[names.index(name)]
+    def shape_value(self) -> int:
+        """What the last stage is in the best plan."""
+        return self._soft_values()[-1]
+
+    def keep(self, x: Counts) -> None:
+        """Require of a model that no softer stage but the last is worse than in the best plan."""
+        for goal, value in zip(self._soft_goals[:-1], self._soft_values(), strict=False):
+            reached = goal.express(x)
+            x.require(reached >= value if goal.largest else reached <= value)
 
     def _measure(self, steps: Sequence[Step]) -> list[int]:
         """The values of the soft goals in the state that a plan leads to."""

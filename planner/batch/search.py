@@ -19,15 +19,13 @@ from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.neighbourhood_search import NeighbourhoodSearch
-from planner.batch.packing.shaping import fill_nodes_less, use_fewer_nodes
+from planner.batch.packing.shaping import Shaping
 from planner.batch.pending import Pending
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 
 #: After how many binds of the reference scheduler progress is reported.
 _NOW_AND_THEN = 64
-#: What brings a plan of all pods nearer to a shape.
-SHAPING = {PlanShape.PACK: use_fewer_nodes, PlanShape.SPREAD: fill_nodes_less}
 #: What a search of a batch looks for, in the words of the note that tells where it was ended.
 MOST_PODS = "the most pods"
 
@@ -123,15 +121,36 @@ class BatchSearch:
                 Coarse(self._pending, self._orderer, self._meter).run(self._best)
             if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
-            shaping = None if self._shape is None else SHAPING.get(self._shape)
-            if shaping is not None and len(self._best.steps or ()) == sum(self._pending.wanted.values()):
-                shaping(self._pending, self._orderer, self._meter, self._best)
-            near = self._look_nearby(self._greedy if self.usual else self._best.steps or ())
+            start = self._start()
+            near = self._look_nearby(start)
+            if self.usual and start is not self._greedy:
+                near = self._look_nearby(self._greedy)
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
             final_pods = exact.run(self._best, self._greedy)
         if self._best.steps is not near:
             self._look_nearby(self._best.steps or ())
+        if self._shape is not None and self._places_all() and not self._best.perfect():
+            self._shaping().improve(self._soft_goals[-1])
         return Result(self._best, final_pods)
+
+    def _start(self) -> Sequence[Step]:
+        """The binds that a better plan is looked for near to."""
+        if not self.usual:
+            return self._best.steps or ()
+        if self._is_large() and self._places_all() and not self._best.perfect():
+            return self._shaping().near(self._greedy, self._soft_goals[-1])
+        return self._greedy
+
+    def _shaping(self) -> Shaping:
+        return Shaping(self._pending, self._orderer, self._meter, self._best)
+
+    def _places_all(self) -> bool:
+        return len(self._best.steps or ()) == sum(self._pending.wanted.values())
+
+    def _is_large(self) -> bool:
+        """Whether a few nodes at a time change next to nothing."""
+        pairs = len(self._pending.pods) * self._pending.problem.nodes.size
+        return pairs > self._meter.effort.neighbourhoods.pairs
 
     def _look_nearby(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Change some steps a few nodes at a time, and offer what is better; what they end as."""
@@ -141,8 +160,7 @@ class BatchSearch:
             is_enough = self._best.perfect()
         else:
             work, shape = self._meter.step(effort.work), None
-            is_large = len(self._pending.pods) * self._pending.problem.nodes.size > effort.pairs
-            is_enough = self._best.is_even() or (is_large and self._best.all_placed())
+            is_enough = self._best.is_even() or (self._is_large() and self._best.all_placed())
         if is_enough:
             return steps
         search = NeighbourhoodSearch(self._pending, self._orderer, work, shape)

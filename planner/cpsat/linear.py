@@ -112,10 +112,20 @@ class LinearModel:
         Of all in which the first goal has so much the linear relaxation has the most of the second.  A
         mixed-integer solver says which of its numbers are rounded up, and which down.
         """
-        relaxed = self._relaxed(self._weights(second), [(self._weights(first), least)], meter)
-        if relaxed is None:
-            return None
-        return self._around(relaxed.values)._found(self._weights(first), (), meter)
+        weights = self._weights(first)
+        relaxed = self._relaxed(self._weights(second), [(weights, least)], meter)
+        every = range(len(weights))
+        return None if relaxed is None else self._around(relaxed.values, every)._found(weights, (), meter)
+
+    def rounded(self, goal: StageGoal, numbers: Sequence[int], meter: Meter) -> Ints | None:
+        """The same near the most of a goal alone, where some variables are rounded and others free."""
+        weights = self._weights(goal)
+        relaxed = self._relaxed(weights, (), meter)
+        return (
+            None
+            if relaxed is None
+            else self._around(relaxed.values, numbers)._found(weights, (), meter, effort.ROUNDED_GAP)
+        )
 
     def solve(self, goals: Sequence[StageGoal], meter: Meter) -> LinearAnswer | None:
         """The best found, one goal after the other; None where nothing was found that is certain."""
@@ -131,11 +141,12 @@ class LinearModel:
             fixed.append((weights, reached[goal.name]))
         return LinearAnswer(values, reached, bounds)
 
-    def _around(self, near: _Floats) -> LinearModel:
-        """The same, and every variable is one of the two whole numbers beside a value, or one more."""
-        box = copy(self)
-        box._low = np.maximum(self._low, np.floor(near + _ROUNDING).astype(np.int64))
-        box._high = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)
+    def _around(self, near: _Floats, numbers: Sequence[int]) -> LinearModel:
+        """The same, and some variables are one of the two whole numbers beside a value, or one more."""
+        box, some = copy(self), [*numbers]
+        box._low, box._high = self._low.copy(), self._high.copy()
+        box._low[some] = np.maximum(self._low, np.floor(near + _ROUNDING).astype(np.int64))[some]
+        box._high[some] = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)[some]
         return box
 
     def _weights(self, goal: StageGoal) -> Ints:
@@ -191,9 +202,11 @@ class LinearModel:
         yield from zip(self._rows.low, self._rows.high, strict=True)
         yield from ((value, _OPEN) for _, value in fixed)
 
-    def _found(self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter) -> Ints | None:
-        """What SCIP finds, if all rows hold when it is rounded."""
-        solver = self._solver("scip", meter)
+    def _found(
+        self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter, gap: float = 0.0
+    ) -> Ints | None:
+        """What SCIP finds, so near to the best, if all rows hold when it is rounded."""
+        solver = self._solver("scip", meter, gap)
         model = self._built(weights, fixed, whole=True)
         status = meter.watch(solver.stop_search, lambda: solver.solve(model))
         if status != model_builder.SolveStatus.OPTIMAL:
@@ -211,14 +224,14 @@ class LinearModel:
         held = all(weight @ values >= value for weight, value in fixed)
         return bool(inside and held and (sums >= rows.low).all() and (sums <= rows.high).all())
 
-    def _solver(self, name: str, meter: Meter) -> model_builder.Solver:
+    def _solver(self, name: str, meter: Meter, gap: float = 0.0) -> model_builder.Solver:
         meter.spend(effort.PRICE_OF_MODEL * (len(self._low) + len(self._rows.low)))
         solver = model_builder.Solver(name)
         solver.set_time_limit_in_seconds(max(effort.LEAST_SECONDS, meter.seconds()))
         if name == "scip":
             # It would take Ctrl-C for itself, and say so on standard output.
             solver.set_solver_specific_parameters(
-                f"limits/nodes = {effort.SCIP_NODES}\nmisc/catchctrlc = FALSE"
+                f"limits/nodes = {effort.SCIP_NODES}\nlimits/gap = {gap}\nmisc/catchctrlc = FALSE"
             )
         return solver
 

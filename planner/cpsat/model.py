@@ -16,6 +16,7 @@ from planner.cpsat.linear import LinearModel
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import MOVES, PODS_PLACED
+from planner.problem.nodes import Ints
 from planner.problem.templates import Template
 from planner.proof.clock import looking_for
 from planner.proof.meter import Meter
@@ -137,7 +138,12 @@ class BatchModel:
     def pods_bound(self, meter: Meter) -> int:
         """How many pods have a place at most, of all priorities together, by the linear relaxation."""
         every = cp_model.LinearExpr.sum([goal.expression for goal in self.pods_placed(0.0)])
-        return LinearModel(self.counts.cp).bound(StageGoal(PODS_PLACED, every), meter)
+        return self.bound(Goal(PODS_PLACED, every), meter)
+
+    def bound(self, goal: Goal, meter: Meter) -> int:
+        """What a goal is at best, by the linear relaxation."""
+        sign = 1 if goal.largest else -1
+        return sign * LinearModel(self.counts.cp).bound(StageGoal(goal.name, sign * goal.expression), meter)
 
     def moves(self, work: float, *, open: bool = False) -> Goal:
         """As few pods as possible leave the node they run on."""
@@ -194,8 +200,7 @@ class BatchModel:
         found = linear.solve(goals, meter) if linear.is_complete else None
         if found is None:
             return None
-        coming = {(t, cell): int(found.values[v.index]) for t, cell, v in self.counts.coming()}
-        placement = {key: pods for key, pods in coming.items() if pods}
+        placement = self._placement(found.values)
         known = FoundCounts([placement], {}, found.reached, found.bounds)
         if found.reached == found.bounds:
             return known
@@ -205,6 +210,18 @@ class BatchModel:
         bounds = {name: min(bound, known.bounds[name]) for name, bound in more.bounds.items()}
         better = [more.values[goal.name] for goal in goals] >= [known.values[goal.name] for goal in goals]
         return replace(more if better else known, bounds=bounds)
+
+    def rounded(self, goal: Goal, meter: Meter) -> dict[tuple[int, int], int] | None:
+        """The best of the linear relaxation, rounded; None if a rule is conditional or nothing is found."""
+        linear = LinearModel(self.counts.cp)
+        weighed = StageGoal(goal.name, goal.expression if goal.largest else -goal.expression)
+        numbers = [variable.index for *_, variable in self.counts.coming()]
+        values = linear.rounded(weighed, numbers, meter) if linear.is_complete else None
+        return None if values is None else self._placement(values)
+
+    def _placement(self, values: Ints) -> dict[tuple[int, int], int]:
+        coming = {(t, cell): int(values[variable.index]) for t, cell, variable in self.counts.coming()}
+        return {key: pods for key, pods in coming.items() if pods}
 
     def _solved(self, meter: Meter, goal: Goal) -> Solved:
         looking_for(_SOUGHT.get(goal.name.partition("/")[0], _SOFTER))

@@ -229,14 +229,17 @@ class Counts:
         load = self.running(amounts)
         most = self.cells.sums(np.maximum(free, load))
         for cell in sorted({cell for template in amounts for cell in self._coming.get(template, ())}):
-            # A float would round what has more than 53 bits.
-            part = tight and self._fullness < 1.0
-            room = int(most[cell] * self._fullness) if part else int(most[cell])
+            room = self.filled(int(most[cell])) if tight else int(most[cell])
             self.require(self.total(amounts, (cell,)) <= room)
         for node in np.flatnonzero(load > free).tolist() if self.cells.single else ():
             coming = self.any_of((name, node), amounts, (node,))
             if coming is not None:
                 self.require_if(coming, self.total(amounts, (node,)) <= int(free[node]))
+
+    def filled(self, room: int) -> int:
+        """What of some room may be taken."""
+        # A float would round what has more than 53 bits.
+        return int(room * self._fullness) if self._fullness < 1.0 else room
 
     def require(self, condition: Any) -> None:
         """The condition holds; a plain False makes the whole model infeasible."""

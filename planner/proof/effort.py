@@ -101,6 +101,13 @@ class CellEffort:
     #: for 98 % of 1,000 nodes 9,953 have a node, of those that full cells hold 9,556.
     starts: tuple[float, ...] = (0.97, 0.95, 0.93)
     start_work: float = 0.3
+    #: How full the nodes of a batch on few nodes may become, and the work on what is rounded.
+    packed: tuple[float, ...] = (0.99, 0.98, 0.97, 0.96, 0.95, 0.93, 0.9)
+    shape_work: float = 0.1
+    #: The start of a plan of all pods near kube-scheduler's: how full cells may become, and the part of their
+    #: nodes that is filled anew.
+    near_fullness: float = 0.99
+    near_part: float = 0.1
     #: From so many templates on quotas are found by mixed-integer programming first.  Of fewer, those that
     #: CP-SAT finds work out node by node a little better: 3 pods of 4,000 at 99 % of the room.
     linear_templates: int = 300
@@ -372,6 +379,8 @@ SOLVER_WORKERS, SOLVER_SEED = 1, 1
 PRICE_OF_MODEL = 1e-5
 #: So many nodes of SCIP's tree; the quotas of nearly all batches are found in the first. And the least time.
 SCIP_NODES, LEAST_SECONDS = 50, 0.05
+#: What is rounded need not be nearer than this to the best that may come of it.
+ROUNDED_GAP = 0.005
 #: Work for each number that an iteration of a search looks at, and for the iteration itself.
 PRICE_OF_NUMBER, PRICE_OF_TURN = 2.5e-8, 2.5e-4
 

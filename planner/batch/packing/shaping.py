@@ -1,84 +1,126 @@
 """The shape of a large batch, once all is placed: quotas of all with less room, as long as they come out.
 
-For `--prefer pack` on fewer nodes.  Nodes in use come first, then large ones; where these are in few zones,
-some of each kind.  998 pods of 60 workloads come to 38 of 100 empty nodes, and to all without.  For `--prefer
-spread` on nodes less full: of 100 that 1,000 pods fill by half the fullest is 54 % full, and 68 without.
+For `--prefer pack` on fewer nodes: a model over cells says how many of each cell do, and which pods come to
+them.  50,000 pods that half fill 5,000 nodes come to 2,263, where no plan has fewer than 2,190; and to all
+without.  For `--prefer spread` on nodes less full: of 100 that 1,000 pods fill by half the fullest is 54 %
+full, and 68 without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from planner.audit.summary import occupied
 from planner.batch.coarse import Coarse
-from planner.batch.goals import FullestNode, NodesUsed
+from planner.batch.goals import FullestNode, NodesUsed, SoftGoal
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
-from planner.problem.node_groups import NodeGroups
-from planner.problem.nodes import Codes
+from planner.problem.nodes import Mask
 from planner.proof.meter import Meter
-from planner.scheduler.order import Orderer, Placement
+from planner.scheduler.order import Orderer, Placement, Step
 
 
-def use_fewer_nodes(pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent) -> None:
-    """Offer plans on fewer nodes than the best one needs."""
-    nodes, used = pending.problem.nodes, occupied(pending.state)
-    least = NodesUsed(pending).bound_of_all() - int(used.sum())
-    for order in _orders(pending):
-        others = order[~used[order]]
+class Shaping:
+    """What brings a plan of all pods nearer to a shape."""
 
-        def on(number: int, others: Codes = others) -> Placement | None:
-            chosen = used | nodes.mask_of(others[:number])
-            return Coarse(pending, orderer, meter, nodes=chosen).level(best)
+    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent) -> None:
+        self._pending = pending
+        self._orderer = orderer
+        self._meter = meter
+        self._best = best
+        self._coarse = Coarse(pending, orderer, meter)
 
-        most = int((nodes.mask_of([node for _, node in best.steps or ()]) & ~used).sum())
-        _offer_least(_less_and_less(least, most, on, meter), pending, orderer, best)
+    def improve(self, shape: SoftGoal) -> None:
+        """Offer plans that come nearer to it, and take note of what it is at best."""
+        match shape:
+            case NodesUsed():
+                self._use_fewer_nodes(shape)
+            case FullestNode():
+                self._fill_nodes_less(shape)
+        if not self._best.perfect() and not self._meter.over():
+            self._coarse.learn_shape(self._best, shape)
 
+    def near(self, usual: Sequence[Step], shape: SoftGoal) -> Sequence[Step]:
+        """The start of a plan of all pods near one that leaves some over: most nodes keep what they have."""
+        effort = self._meter.effort.cells
+        found = self._coarse.quotas(self._best, shape, effort.near_fullness)
+        if found is None:
+            return usual
+        placement = self._near(usual, found[1], self._roomiest(usual, effort.near_part))
+        steps = self._orderer.follow([placement], self._pending.pods)
+        steps = self._orderer.extend(steps, self._pending.pods)
+        self._best.offer(steps)
+        return steps
 
-def fill_nodes_less(pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent) -> None:
-    """Offer plans in which the fullest node is less full than in the best one."""
-    goal = FullestNode(pending)
+    def _near(self, usual: Sequence[Step], quotas: Placement, anew: Mask) -> Placement:
+        """Quotas by node: as in a plan, but on some nodes anew, as many pods as find a place."""
+        coarse, placement, left = self._coarse, Counter[Step](), Counter(quotas)
+        free = self._pending.free_room()
+        room = {number: most.copy() for number, most in coarse.room.items()}
+        for (number, node), pods in Counter(usual).items():
+            cell = int(coarse.cells.of[node])
+            kept = 0 if anew[node] else min(pods, left[number, cell])
+            if kept:
+                placement[number, node] = kept
+                left[number, cell] -= kept
+                room[number][node] -= kept
+                free[:, node] -= kept * self._pending.template(number).requests
+        return placement + coarse.distributed(+left, room, free)
 
-    def within(percent: int) -> Placement | None:
-        return Coarse(pending, orderer, meter, free=goal.free(percent)).level(best)
+    def _roomiest(self, steps: Sequence[Step], part: float) -> Mask:
+        """A part of the nodes of each cell, those on which some binds leave the largest part of the room."""
+        room = self._pending.free_room()
+        left = room.copy()
+        for number, node in steps:
+            left[:, node] -= self._pending.template(number).requests
+        emptiness = np.where(room > 0, left / np.maximum(room, 1), 1.0).min(axis=0)
+        chosen = np.zeros(len(emptiness), np.bool_)
+        for nodes in self._coarse.cells.members():
+            chosen[nodes[np.argsort(-emptiness[nodes], kind="stable")[: math.ceil(part * len(nodes))]]] = True
+        return chosen
 
-    most = min(best.soft_value(goal.name), 100)
-    _offer_least(_less_and_less(goal.bound_of_all(), most, within, meter), pending, orderer, best)
+    def _use_fewer_nodes(self, shape: NodesUsed) -> None:
+        """On nodes as full as pods come out on them."""
+        packed = self._meter.effort.cells.packed
+        self._offer_least(0, len(packed), lambda number: self._on_fewer_nodes(shape, packed[number]))
 
+    def _on_fewer_nodes(self, shape: NodesUsed, fullness: float) -> Placement | None:
+        """All pods by node, on the fewest nodes that a model of cells so full finds; None if that fails."""
+        found = self._coarse.quotas(self._best, shape, fullness)
+        if found is None:
+            return None
+        chosen = occupied(self._pending.state) | shape.more(*found)
+        room = {number: most * chosen for number, most in self._coarse.room.items()}
+        placement = self._coarse.distributed(found[1], room)
+        return placement if self._best.promises(placement) else None
 
-def _less_and_less(
-    least: int, most: int, arrange: Callable[[int], Placement | None], meter: Meter
-) -> list[Placement]:
-    """Arrangements with less and less, by halves, down to the least of which there is one."""
-    found: list[Placement] = []
-    while least < most and not meter.over():
-        middle = (least + most) // 2
-        placement = arrange(middle)
-        if placement is None:
-            least = middle + 1
-        else:
-            most = middle
-            found.append(placement)
-    return found
+    def _fill_nodes_less(self, shape: FullestNode) -> None:
+        self._offer_least(
+            shape.bound_of_all(),
+            min(self._best.shape_value(), 100),
+            lambda percent: self._coarse.level(self._best, shape.free(percent)),
+        )
 
+    def _offer_least(self, least: int, most: int, arrange: Callable[[int], Placement | None]) -> None:
+        """Offer the arrangement with the least of which there is one, found by halves, that is better."""
+        found: list[Placement] = []
+        while least < most and not self._meter.over():
+            middle = (least + most) // 2
+            placement = arrange(middle)
+            if placement is None:
+                least = middle + 1
+            else:
+                most = middle
+                found.append(placement)
+        while found and not self._offer(found.pop()):
+            pass
 
-def _offer_least(found: list[Placement], pending: Pending, orderer: Orderer, best: Incumbent) -> None:
-    """Offer the last arrangement that has an order and is better than what is known."""
-    for placement in reversed(found):
-        steps = orderer.follow([placement], pending.pods)
-        best.offer(steps)
-        if best.steps is steps:
-            return
-
-
-def _orders(pending: Pending) -> Iterator[Codes]:
-    """All nodes, those with the most free room for the batch first; and those that are alike in turns."""
-    free, needs = NodesUsed(pending).room()
-    size = (free / np.maximum(needs, 1)[:, np.newaxis])[needs > 0].min(axis=0, initial=1.0)
-    turn = np.empty(len(size))
-    for members in NodeGroups.alike(len(size), pending.traits(), len(size)).members():
-        turn[members] = np.arange(len(members)) / len(members)
-    yield np.lexsort((turn, -size))
-    yield np.lexsort((-size, turn))
+    def _offer(self, placement: Placement) -> bool:
+        """Whether a placement has an order and is better than what is known."""
+        steps = self._orderer.follow([placement], self._pending.pods)
+        self._best.offer(steps)
+        return self._best.steps is steps

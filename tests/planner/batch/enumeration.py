@@ -62,3 +62,14 @@ def is_admissible(found: Cluster, plan: PlacementPlan) -> bool:
             return False
         pending.state.bind(pod, node)
     return True
+
+
+def usual(found: Cluster) -> Counter[Step]:
+    """Where the reference scheduler puts pods."""
+    pending = Pending(Problem(found))
+    template_of = pending.problem.template_of
+    return Counter(
+        (int(template_of[decision.pod]), decision.node)
+        for decision in pending.scheduler.run()
+        if decision.node is not None
+    )
