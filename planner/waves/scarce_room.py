@@ -23,6 +23,7 @@ from itertools import chain, islice
 import numpy as np
 
 from planner.landing.landing import Considered, Landing
+from planner.landing.room import WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import move_effort as effort
@@ -122,7 +123,7 @@ class ScarceRoom:
         self._trial = candidates.trial
         self._room = candidates.landings.room
         self._order = LargestFirst(self._trial, moves)
-        self._scarce = _scarce(candidates.timeline, moves)
+        self._scarce = scarce_resources(candidates.timeline, moves)
         #: The planned node by pod and source: a pod may move more than once.
         self._planned = {(move.pod, move.source): move.target for move in moves}
         #: The landings of the last wave.
@@ -135,6 +136,7 @@ class ScarceRoom:
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         self._landed = self._candidates.landings.commit(wave)
+        resolve(self._room, self._landed, self._scarce)
         return self._landed
 
     def next_wave(self, left: list[Move]) -> Sequence[Landing]:
@@ -142,7 +144,6 @@ class ScarceRoom:
         if self._candidates.work > self._most_work:
             return []
         self._fits.clear()
-        self._resolve_landed()
         self._swap(left)
         ready = [*self._candidates.ready(left)]
         groups = self._order.groups(ready, left)
@@ -228,13 +229,6 @@ class ScarceRoom:
 
     # What is known
 
-    def _resolve_landed(self) -> None:
-        """Resolve pods that just landed, if pods of one size fill all the nodes where they may be."""
-        landed = {landing.move.pod for landing in self._landed}
-        for uncertain in [one for one in self._room.uncertain_pods if one.pod in landed]:
-            if uncertain in self._room.uncertain_pods:
-                self._room.resolve(uncertain, self._scarce)
-
     def _swap(self, left: list[Move]) -> None:
         """Give a move whose node another pod of its size has taken that pod's planned node."""
         for landing in self._landed:
@@ -259,7 +253,15 @@ class ScarceRoom:
                 yield move
 
 
-def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
+def resolve(room: WaveRoom, landed: Iterable[Landing], scarce: Sequence[Mask]) -> None:
+    """Resolve pods that just landed, if pods of one size fill all the nodes where they may be."""
+    pods = {landing.move.pod for landing in landed}
+    for uncertain in [one for one in room.uncertain_pods if one.pod in pods]:
+        if uncertain in room.uncertain_pods:
+            room.resolve(uncertain, scarce)
+
+
+def scarce_resources(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
     """For every resource the nodes where no other resource can run out first, whichever of the moves come."""
     trial, problem = timeline.trial, timeline.problem
     takes, free = trial.taken[[trial.template(move.pod) for move in moves]], trial.free()

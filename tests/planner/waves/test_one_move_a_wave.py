@@ -1,23 +1,31 @@
 """Moves one after the other: what holds a replacement to its node, and the notes at the time limit."""
 
+import math
 import sys
 import threading
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import pytest
 
 from models.errors import InternalError
 from planner import rebalance
 from planner.documents.move_plan import MovePlan, OnNodes
+from planner.eviction.budgets import Budgets
 from planner.landing.landing import NO_PINS, Landing, PinPolicy, pinnable
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import move_effort as effort
-from planner.waves.wave_planner import OneMoveAWave
+from planner.proof.clock import Clock
+from planner.proof.meter import Meter
+from planner.waves.candidates import WaveRules
+from planner.waves.wave_planner import OneMoveAWave, WavePlanner
 from tests.builders import Object, cluster, node, pod, spread
 from tests.planner.rebalance.recorded_like import recorded_like
 from tests.planner.rebalance.test_exchanges import tight
+from tests.planner.waves.test_orders import moves_of
 
 
 def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
@@ -98,6 +106,45 @@ def test_another_node_of_the_planned_zone_will_do(others: tuple[str, ...], lands
     assert found == [lands] * bool(lands)
 
 
+@pytest.mark.parametrize(
+    ("moves", "waves"),
+    [
+        (("a0 to t0", "b0 to t1"), [["a0", "b0"]]),
+        (("a0 to t0", "a1 to t1"), [["a0"], ["a1"]]),
+        (("a0 to t0", "b1 to s0"), [["a0"], ["b1"]]),
+        (("a0 to t0", "b0 to t1", "b1 to s0"), [["a0", "b0"], ["b1"]]),
+    ],
+    ids=["apart", "replicas", "room", "the next wave"],
+)
+def test_moves_that_depend_on_no_other_go_together(moves: tuple[str, ...], waves: list[list[str]]) -> None:
+    """What went wrong: each of 311 moves of a cluster of 500 nodes had a wave of its own.
+
+    Replicas go one by one, as does a pod that comes to where another one leaves.
+    """
+    problem = Problem(
+        cluster(
+            *(node(name, cpu="2") for name in ("s0", "s1", "s2", "s3", "t0", "t1")),
+            *(
+                pod(name, on, cpu="2", owner=f"ReplicaSet/{name[0]}")
+                for name, on in (("a0", "s0"), ("a1", "s1"), ("b0", "s2"), ("b1", "s3"))
+            ),
+        )
+    )
+    planned = [move.split(" to ") for move in moves]
+    home = {one.name: one.node_name or "" for one in problem.pods}
+    rules = WaveRules(
+        Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
+    )
+    planner = WavePlanner(TrialCluster(problem), rules, Meter(math.inf, Clock(60)))
+    single = planner.one_move_a_wave(moves_of(problem, *((name, home[name], to) for name, to in planned)))
+    together = planner.with_fewer_waves(single)
+    assert [[problem.pods[one.move.pod].name for one in wave] for wave in together.waves] == waves
+    assert [(one.move, one.kind) for one in chain(*together.waves)] == [
+        (one.move, one.kind) for one in chain(*single.waves)
+    ]
+    assert together.key == single.key
+
+
 @pytest.mark.long
 def test_evictions_alone_repair_what_no_planned_node_does() -> None:
     """What went wrong: three pods stayed too many; the scheduler prefers other nodes of their zones."""
@@ -111,7 +158,9 @@ def test_large_clusters_lose_no_move_either(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
     monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
     monkeypatch.setattr(effort, "ONE_MOVE_A_WAVE_MOST", 0)
-    assert rebalance(cluster(*tight(5))).after.hard_excess == 0
+    plan = rebalance(cluster(*tight(5)))
+    assert plan.after.hard_excess == 0
+    assert plan.steps[-1].wave < len(plan.steps)
 
 
 def alone(**words: Any) -> list[Object]:
