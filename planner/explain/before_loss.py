@@ -12,7 +12,7 @@ from models.controllers.stateful import ordinal_of, set_key
 from models.objects.pod import Pod
 from models.objects.workload import Job
 from planner.eviction.jobs import LOST, Impact, JobDisruptions
-from planner.eviction.movable import is_tied
+from planner.eviction.movable import is_tied, stands_for
 from planner.eviction.ordinals import WAITS_FOR_LOWER, Ordinals
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
@@ -128,11 +128,10 @@ class BeforeLoss:
         """The pods without a node for each of which a replica alike that waited before has one."""
         index, pods, node_of = after.problem.pod_index, after.problem.pods, after.scheduler.state.node_of
         waited = [index[key] for key in self._waiting & index.keys()]
-        free = Counter(_set_of_replicas(pods[pod]) for pod in waited if node_of[pod] >= 0)
+        free = Counter(stands_for(pods[pod]) for pod in waited if node_of[pod] >= 0)
         found = set[int]()
         for pod in after.left if free else ():
-            replicas = _set_of_replicas(pods[pod])
-            if replicas is not None and free[replicas] and not self.waited(pods[pod]):
+            if free[replicas := stands_for(pods[pod])] and not self.waited(pods[pod]):
                 free[replicas] -= 1
                 found.add(pod)
         return found
@@ -208,12 +207,6 @@ class BeforeLoss:
 
     def waited(self, pod: Pod) -> bool:
         return pod.key in self._waiting
-
-
-def _set_of_replicas(pod: Pod) -> tuple[str, str, str] | None:
-    """The namespace, kind and name of a controller to which its pods are all the same; None without one."""
-    by = None if set_key(pod) else pod.metadata.controller
-    return None if by is None else (pod.namespace, by.kind, by.name)
 
 
 def is_replica(pod: Pod) -> bool:

@@ -11,6 +11,7 @@ else can happen.  Where a controller waits for the end the replacement is made t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -58,6 +59,8 @@ class Drain:
         """
         self._simulation = simulation
         simulation.on_ready_preempted = self._lose
+        # Until pods are evicted and end all backoffs are over: what that helps is due at once.
+        simulation.now = math.inf
         self._facts = facts
         self._predecessor = {new: pod for pod, new in facts.replaced.items()}
         self._endless = {simulation.doubles[pod] for pod in facts.endless}
