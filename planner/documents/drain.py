@@ -114,7 +114,9 @@ class DrainPlan(Document):
     after: Balance
     """The same after the drain."""
     new_pending: int = 0
-    """Pods that wait after the drain and did not before: replacements, and pods that were preempted."""
+    """Pods that wait after the drain and did not before: replacements, and pods that were preempted. None for
+    one in whose place a replica of its controller has a node that waited before, except of a StatefulSet or
+    DaemonSet."""
     failing_draws: int | None = None
     """In how many of eight draws of ties, and of which pod of a node goes first, a node is not emptied, a pod
     pending that was not before, or a constraint worse. Null where none are drawn: where that is so as ties go

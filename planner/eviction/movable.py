@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from models.controllers.stateful import set_key
 from models.objects.annotations import NO_DISRUPTION, PREFER_NO_EVICTION, SAFE_TO_EVICT
 from models.objects.pod import Pod
 from planner.eviction.protections import SYSTEM_CRITICAL
@@ -22,6 +23,15 @@ def is_tied(pod: Pod) -> bool:
     """Whether the pod comes with its node, and would be nowhere else."""
     controller = pod.metadata.controller
     return pod.is_mirror or (controller is not None and controller.kind in _TIED_TO_NODES)
+
+
+def stands_for(pod: Pod) -> tuple[str, ...]:
+    """What pods that take each other's place share: their controller, unless each has a name or node to keep.
+
+    Such a pod, and one without a controller, stands for itself alone.
+    """
+    by = None if set_key(pod) or is_tied(pod) else pod.metadata.controller
+    return (pod.key,) if by is None else (pod.namespace, by.kind, by.name)
 
 
 def has_local_storage(pod: Pod) -> bool:

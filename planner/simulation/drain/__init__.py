@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from planner.eviction import job_notes
 from planner.eviction.controllers import Controllers
 from planner.eviction.job_notes import taken_for_granted
 from planner.eviction.jobs import Impact
+from planner.eviction.movable import stands_for
 from planner.eviction.ordinals import WAITS_FOR_LOWER
 from planner.problem.nodes import ZONE
 from planner.problem.problem import Problem
@@ -280,7 +281,7 @@ class DrainRun:
         played.run_until_quiet()
         spread = take(doubled, simulation.scheduler.state)
         before = report.balance_of(spread, simulation)
-        waiting = simulation.waiting.keys() | simulation.refusals.keys()
+        waiting = self._by_replicas(simulation.waiting.keys() | simulation.refusals.keys())
         already = len(simulation.preempted)
         found = played.run(order, self._at_once)
         simulation.explain()
@@ -297,7 +298,7 @@ class DrainRun:
             played_to_end=not found.restless,
             before=before,
             after=after.model_copy(update={"pending": after.pending + len(not_yet)}),
-            new_pending=len((refused.keys() | simulation.waiting) - waiting),
+            new_pending=(self._by_replicas(refused.keys() | simulation.waiting.keys()) - waiting).total(),
             worse=tuple(worse_constraints(surpluses_of(spread), surpluses_of(ends))),
             jobs=tuple(report.job_of(job, impact) for job, impact in impacts),
             pending=tuple(report.pending_of(doubled, simulation, refused)),
@@ -306,6 +307,10 @@ class DrainRun:
             notes=tuple(self._notes(simulation, found, evicted, impacts)),
         )
         return plan, simulation.preempted[already:]
+
+    def _by_replicas(self, pods: Iterable[int]) -> Counter[tuple[str, ...]]:
+        """How many of some pods stand for each other."""
+        return Counter(stands_for(self._doubled.pods[pod]) for pod in pods)
 
     def _notes(
         self,

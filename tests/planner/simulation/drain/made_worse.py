@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.builders import ZONE, Object, node, pod, scaled, spread, term
+from tests.builders import ZONE, Object, budget, node, pod, scaled, spread, term
 
 
 def replicas(name: str, places: list[str], wanted: int, **words: Any) -> list[Object]:
@@ -32,4 +32,21 @@ def repaired_and_broken() -> list[Object]:
         *nodes,
         *replicas("web", ["a1", "a1", "a2", "b1"], 4, **web),
         *replicas("api", ["a1", "b1", "b1"], 2, **api),
+    ]
+
+
+def takes_the_place() -> list[Object]:
+    """A replica waits for one of two racks; on the node beside the one that is drained it takes a place."""
+    racks = [node(name, labels={"rack": rack}) for name, rack in zip("abc", "112", strict=True)]
+    return [*racks, *replicas("web", ["a", "c", ""], 3, apart=[term("rack", "web")])]
+
+
+def waits_for_the_end() -> list[Object]:
+    """`shy` can have a node when `first` has ended; then `second` is evicted, as another `first` is ready."""
+    return [
+        *(node(name, name[0], cpu=cpu) for name, cpu in (("a1", "2"), ("a2", "1"), ("b1", "1"))),
+        *replicas("first", ["a1"], 1, cpu="1", node_selector={ZONE: "b"}),
+        *replicas("second", ["a1"], 1, cpu="1"),
+        *replicas("shy", [""], 1, cpu="1", apart=[term(ZONE, "first")], node_selector={ZONE: "a"}),
+        budget("all", "", minAvailable=1),
     ]

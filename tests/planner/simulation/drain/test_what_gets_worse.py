@@ -7,7 +7,13 @@ from planner import check, drain
 from tests import seeds
 from tests.builders import ZONE, Object, node, spread
 from tests.draws import nothing_drawn
-from tests.planner.simulation.drain.made_worse import repaired_and_broken, replicas, waits_for_the_eviction
+from tests.planner.simulation.drain.made_worse import (
+    repaired_and_broken,
+    replicas,
+    takes_the_place,
+    waits_for_the_end,
+    waits_for_the_eviction,
+)
 
 
 def test_a_replacement_waits_while_another_pod_gets_a_node() -> None:
@@ -15,6 +21,22 @@ def test_a_replacement_waits_while_another_pod_gets_a_node() -> None:
     plan = drain(Cluster.from_objects(waits_for_the_eviction()), ["a1"])
     assert (plan.before.pending, plan.after.pending, plan.new_pending) == (1, 1, 1)
     assert "1 of 1 node emptied, 0 pods pending that were not before" in plan.notes[-1]
+
+
+def test_a_pod_that_has_waited_comes_before_a_replacement() -> None:
+    """What went wrong: it backed off for ever, a replacement took its node, and none waited anew."""
+    plan = drain(Cluster.from_objects(waits_for_the_end()), ["a1"], preemption=False)
+    assert {row.pod: row.lands for step in plan.steps for row in step.evictions} == {
+        "default/first-0": "b1",
+        "default/second-0": None,
+    }
+    assert (plan.before.pending, plan.after.pending, plan.new_pending) == (1, 1, 1)
+
+
+def test_a_replica_that_waited_takes_the_place_of_an_evicted_one() -> None:
+    """What went wrong: the replacement was said to wait anew, and the drain to do harm."""
+    plan = drain(Cluster.from_objects(takes_the_place()), ["a"])
+    assert (plan.before.pending, plan.after.pending, plan.new_pending) == (1, 1, 0)
 
 
 def test_a_constraint_breaks_while_another_is_repaired() -> None:
