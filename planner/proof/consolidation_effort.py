@@ -50,7 +50,7 @@ OPEN_ROUNDS, OPEN_GAIN = 10, 0.02
 CONSOLIDATION_SEARCH, CONSOLIDATION_WAVES = 0.65, 0.85
 #: So many moves times nodes are planned even if the time is over: 50,000 moves on 5,000 nodes.
 EMPTYING_LEAST = 250_000_000
-#: A pinned replacement is tried first on so many of the nodes that are open to it.
+#: A replacement that is led to a node is tried on so many of those that are open to it.
 EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with
 #: thousands of names for each move are not carried out.
