@@ -193,10 +193,11 @@ def workload_names(problem: Problem) -> list[str]:
 
 def spelled(selector: LabelSelector) -> str:
     """A label selector in kubectl's notation."""
-    return ",".join(_requirement(*requirement) for requirement in selector.requirements)
+    return ",".join(spelled_requirement(*requirement) for requirement in selector.requirements)
 
 
-def _requirement(key: str, operator: str, values: tuple[str, ...]) -> str:
+def spelled_requirement(key: str, operator: str, values: tuple[str, ...]) -> str:
+    """One requirement of a selector, or of a node affinity, in kubectl's notation."""
     match operator:
         case "In" if len(values) == 1:
             return f"{key}={values[0]}"

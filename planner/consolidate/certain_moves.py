@@ -72,7 +72,6 @@ class CertainMoves:
         for move in planned:
             self._reserve(self._trial.template(move.pod), move.target, 1)
         self.moves: list[SafeMove] = []
-        self._most_targets = effort.EMPTYING_TARGETS
 
     def follow(self, pods: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Move pods, each with its node, to nodes planned for their template; returns those left.
@@ -130,7 +129,7 @@ class CertainMoves:
             self._timeline.put(Move(pod, source, source), Phase.GONE)
             nodes = coming[self._trial.framework(template).accepts(self._trial.plan(template), coming)]
             gap = self._gap(nodes)
-        best: list[int] = nodes[np.argsort(gap, kind="stable")][: self._most_targets].tolist()
+        best: list[int] = nodes[np.argsort(gap, kind="stable")][: effort.EMPTYING_TARGETS].tolist()
         return next(filter(None, (self._to(Move(pod, source, node)) for node in best)), None)
 
     def _is_enough(self) -> bool:
@@ -147,14 +146,9 @@ class CertainMoves:
         while waiting and not self._is_over():
             before = len(waiting)
             waiting = [node for node in waiting if self._is_over() or not self._empties(node, pods[node])]
-            if len(waiting) == before and not self._looks_further():
+            if len(waiting) == before:
                 break
         return waiting
-
-    def _looks_further(self) -> bool:
-        """Whether replacements are now tried on more nodes than before: on all that are open to them."""
-        before, self._most_targets = self._most_targets, self._timeline.problem.nodes.size
-        return bool(self._pin_policy) and before < self._most_targets
 
     def _not_moved(
         self, pods: Sequence[tuple[int, int]], find: Callable[[int, int], SafeMove | None]
@@ -255,5 +249,5 @@ class CertainMoves:
         wants = self._trial.taken[template][:, np.newaxis]
         spare = ((wants == 0) | (free - self._reserved[:, nodes] >= wants)).all(axis=0)
         order = np.lexsort((self._gap(nodes), ~spare, ~planned))
-        found: list[int] = nodes[order][: self._most_targets].tolist()
+        found: list[int] = nodes[order][: effort.EMPTYING_TARGETS].tolist()
         return found

@@ -6,7 +6,6 @@ more pods too many.  What differs is the order in which nodes are tried.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
@@ -51,22 +50,15 @@ class NodeRemoval:
             self.take_away(node)
         self._empty_others()
 
-    def run_together(self, nodes: Sequence[int], *, scarce_first: bool) -> None:
-        """Close nodes all at once, open again those without which a pod has no place, then go on as `run`.
-
-        With `scarce_first` pods come first whose template needs most of the nodes that accept it.
-        """
+    def run_together(self, nodes: Sequence[int]) -> None:
+        """Close nodes all at once, open again those without which a pod has no place, then go on as `run`."""
         self._gap_penalty = np.where(self._removable.mask, 2.0, 0.0)
         mark, before = self._trial.state.mark(), self.removed.copy()
         self.removed[[*nodes]] = True
         pods = [pod for node in nodes for pod in self._task.movable_on(node)]
         for pod in pods:
             self._trial.state.unbind(pod)
-        ordered = self._largest_first(pods)
-        if scarce_first:
-            scarce = self._scarcity(pods)
-            ordered.sort(key=lambda pod: -scarce[self._trial.template(pod)])
-        if self._find_places(ordered):
+        if self._find_places(self._largest_first(pods)):
             self._empty_others()
         else:
             self._trial.state.rollback(mark)
@@ -80,14 +72,6 @@ class NodeRemoval:
         if not all(self._place(pod) or self._place_on_opened(pod) for pod in pods):
             return False
         return self._is_no_worse() and self._are_few_moves() and not self._limits.lacks_room(self.removed)
-
-    def _scarcity(self, pods: Sequence[int]) -> dict[int, float]:
-        """For every template how many of its pods come to a node that could accept them, on average."""
-        number = Counter(self._trial.template(pod) for pod in pods)
-        return {
-            template: pods / max(1, int(self._trial.ever_open(template).sum()))
-            for template, pods in number.items()
-        }
 
     def _place_on_opened(self, pod: int) -> bool:
         """Open the cheapest of the closed nodes that accept a pod, and bind it there."""

@@ -249,8 +249,6 @@ class _Consolidation:
         self._wave_meter.look_for(_WAVES)
         best = carrying.of(setting, found.layout)
         is_lost = best.emptied.is_lost
-        if best.emptied.given_back and found.freer is not None and not self._is_late(best):
-            best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
         for layout in (*found.removals, setting.before):

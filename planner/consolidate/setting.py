@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import islice
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
 from planner.whatif.eviction import without_pods
-from planner.whatif.nodes import without_nodes
+from planner.whatif.nodes import free_names, without_nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +137,9 @@ def named(
     question: ConsolidationQuestion, counts: Sequence[tuple[MachineType, int]]
 ) -> dict[str, MachineType]:
     """So many nodes of each type, by names that no node has."""
-    taken, found = {node.name for node in question.cluster.nodes}, dict[str, MachineType]()
-    last: dict[str, int] = {}
-    for machine, number in counts:
-        for _ in range(number):
-            suffix = last.get(machine.prefix, 0) + 1
-            while f"{machine.prefix}-{suffix}" in taken:
-                suffix += 1
-            last[machine.prefix] = suffix
-            found[f"{machine.prefix}-{suffix}"] = machine
-    return found
+    taken = {node.name for node in question.cluster.nodes}
+    names = {machine.prefix: free_names(machine.prefix, taken) for machine, _ in counts}
+    return {name: machine for machine, number in counts for name in islice(names[machine.prefix], number)}
 
 
 def with_added(

@@ -18,12 +18,11 @@ from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_risks import risk_of_kind
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
-from planner.explain.trials import node_copy
 from planner.explain.volume_places import labels_to_reach
 from planner.problem.eligibility import keeps_away, lasting
 from planner.problem.nodes import HOSTNAME, Column, Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words, pod_requests, room_words
-from planner.whatif.nodes import free_names
+from planner.whatif.nodes import free_names, fresh_node
 
 _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
 
@@ -78,7 +77,7 @@ def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -
         "AddNode",
         (Cost.OTHER_NODE + len(words) if words else Cost.NODE) + 5 * (number - 1),
         ", ".join([f"{what} like {node.name}", *words]),
-        new_nodes=tuple(need.on(node_copy(node, name)) for name in names),
+        new_nodes=tuple(need.on(fresh_node(node, name, {})) for name in names),
         like=position,
         # What such a node is built for it is without the taint, too.
         risk=next(filter(None, (risk_of_kind(case.template.pod.spec, one) for one in need.taints)), ""),
@@ -89,7 +88,7 @@ def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:
     taints, spec = lasting(node.spec.taints), case.template.pod.spec
     repelling = tuple(taint for taint in taints if keeps_away(taint, spec))
     need = _NodeNeed(repelling, {**missing_labels(case, node), **labels_to_reach(case, node)}, {})
-    return replace(need, room=_bigger(case, position, need.on(node_copy(node, node.name))))
+    return replace(need, room=_bigger(case, position, need.on(fresh_node(node, node.name, {}))))
 
 
 def _bigger(case: PendingCase, position: int, new: Node) -> dict[str, int]:

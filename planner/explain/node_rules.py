@@ -12,6 +12,7 @@ from models.objects.affinity import CORDON, Taint, Toleration
 from models.objects.node import Node
 from models.objects.pod import PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, integer
+from planner.audit.spread_counts import spelled_requirement
 from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
@@ -267,7 +268,8 @@ def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
             yield ClusterChange(
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(failing),
-                "drop node affinity " + ", ".join(_requirement(item) for item in failing),
+                "drop node affinity "
+                + ", ".join(spelled_requirement(item.key, item.operator, item.values) for item in failing),
                 edit=partial(with_required, field="node_affinity", required=new),
                 risk=risk_without(item.key for item in failing),
             )
@@ -282,11 +284,6 @@ def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
 
 def _keys_of(selector: NodeSelector) -> Iterator[str]:
     yield from (item.key for term in selector.node_selector_terms for item in term.match_expressions)
-
-
-def _requirement(item: NodeSelectorRequirement) -> str:
-    values = f" ({', '.join(item.values)})" if item.values else ""
-    return f"{item.key} {item.operator}{values}"
 
 
 def _without_affinity(spec: PodSpec) -> PodSpec:

@@ -15,8 +15,6 @@ from models.objects.policy import LimitRangeItem
 from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, SpecEdit, edited
 from planner.explain.trial_states import TrialState, TrialStates
-from planner.problem.eligibility import lasting
-from planner.problem.nodes import HOSTNAME
 from planner.scheduler.scheduler import Scheduler
 
 #: What LimitRanges are not asked about: the pod stays.
@@ -284,10 +282,3 @@ def changed_nodes(there: Iterable[Node], candidate: Candidate) -> list[Node]:
         if change.node_edit is not None and change.node is not None:
             nodes[change.node] = change.node_edit(nodes[change.node])
     return nodes + [node for change in candidate for node in change.new_nodes]
-
-
-def node_copy(node: Node, name: str) -> Node:
-    """A fresh node like another, without pods and not cordoned."""
-    labels = {**node.metadata.labels, **({HOSTNAME: name} if HOSTNAME in node.metadata.labels else {})}
-    fresh = node.changed("metadata", name=name, uid="", labels=labels)
-    return fresh.changed("spec", unschedulable=False, taints=lasting(node.spec.taints), provider_id="")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.objects.node import Node
-from models.objects.selectors import NodeSelectorRequirement, NodeSelectorTerm
+from models.objects.selectors import NodeSelectorTerm
 from models.objects.storage import PersistentVolume
+from planner.audit.spread_counts import spelled_requirement
 from planner.documents.explanation import VolumePlace
 from planner.explain.blockers import PendingCase
 from planner.explain.node_rules import labels_for
@@ -64,10 +65,5 @@ def _is_of_place(term: NodeSelectorTerm) -> bool:
 
 
 def _term_told(term: NodeSelectorTerm) -> str:
-    return ", ".join(map(_requirement_told, term.match_expressions)) or "no node"
-
-
-def _requirement_told(item: NodeSelectorRequirement) -> str:
-    if item.operator == "In" and len(item.values) == 1:
-        return f"{item.key}={item.values[0]}"
-    return f"{item.key} {item.operator}" + (f" ({', '.join(item.values)})" if item.values else "")
+    told = (spelled_requirement(item.key, item.operator, item.values) for item in term.match_expressions)
+    return ", ".join(told) or "no node"

@@ -25,7 +25,7 @@ COST_TO_SPARE = 0.003
 PARTS_THAT_STAY = (0.65, 0.8, 0.5)
 #: Up to so many pairs of a template and a node the model has all nodes at once.
 KEPT_AT_ONCE = 700
-#: Up to so many pairs nodes are taken away in six ways, one after the other; on more many at once,
+#: Up to so many pairs nodes are taken away one after the other, in several ways; on more many at once,
 #: and only where no quotas lead to at most so many times the bound.  Beyond the last number that comes first:
 #: the bound may take all of the time.
 REMOVALS_AT_MOST, NEAR_ENOUGH, BULK_FIRST = 1_000_000, 1.05, 10_000_000
@@ -50,7 +50,7 @@ OPEN_ROUNDS, OPEN_GAIN = 10, 0.02
 CONSOLIDATION_SEARCH, CONSOLIDATION_WAVES = 0.65, 0.85
 #: So many moves times nodes are planned even if the time is over: 50,000 moves on 5,000 nodes.
 EMPTYING_LEAST = 250_000_000
-#: A pinned replacement is tried first on so many of the nodes that are open to it.
+#: A replacement that is led to a node is tried on so many of those that are open to it.
 EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with
 #: thousands of names for each move are not carried out.

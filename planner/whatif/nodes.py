@@ -140,7 +140,7 @@ def add_nodes(
     drivers = next((item for item in cluster.csi_nodes if item.name == pattern.name), None)
     grown = replace(
         cluster,
-        nodes=cluster.nodes + tuple(_fresh(pattern, name, labels or {}) for name in names),
+        nodes=cluster.nodes + tuple(fresh_node(pattern, name, labels or {}) for name in names),
         csi_nodes=cluster.csi_nodes + (tuple(_named(drivers, name) for name in names) if drivers else ()),
     )
     return without_pods(grown, ())
@@ -152,7 +152,7 @@ def free_names(prefix: str, taken: Collection[str], first: int = 1) -> Iterator[
     return (name for name in names if name not in taken)
 
 
-def _fresh(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:
+def fresh_node(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:
     """A node of another's shape that has just joined."""
     fresh = pattern.changed(
         "metadata",

@@ -34,7 +34,7 @@ def test_every_term_of_a_volume_is_told() -> None:
     terms = [labelled(ZONE, "In", "d", "e"), labelled("disk", "Exists")]
     there = volume("pv", nodeAffinity={"required": {"nodeSelectorTerms": terms}})
     found = only(node("a", "a"), there, claim("data", "pv"), _using("data"))
-    assert found.volumes[0].where == f"{ZONE} In (d, e) or disk Exists"
+    assert found.volumes[0].where == f"{ZONE} in (d,e) or disk"
 
 
 def test_a_new_node_goes_to_the_zone_of_the_volume() -> None:
