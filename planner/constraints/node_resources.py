@@ -46,8 +46,10 @@ if TYPE_CHECKING:
 _TOO_MANY_PODS = "Too many pods"
 #: Rows of `State.scored`, where containers without a request count too.
 _COUNTED_APART = {CPU: 0, MEMORY: 1}
-#: Set in a reject code when some request exceeds what the node could ever give; bits of resources are below.
+#: Set in a reject code when some request exceeds what the node could ever give.
 _UNRESOLVABLE = 1 << 62
+#: So many resources, and the pod slots, have a bit of their own below that.
+_MOST_BITS = 60
 _CURVE_SCALE = MAX_SCORE // 10
 
 
@@ -72,6 +74,7 @@ class NodeResourcesFit(Filter, Score):
         self._scored = [(rows[r.name], r.weight) for r in self._strategy.resources if r.name in rows]
         self._divisors = divisors(problem.allocatable)
         self._everywhere = everywhere(problem.allocatable)
+        self._patterns: dict[tuple[tuple[bool, ...], bool], int] = {}
         self._checked: dict[int, tuple[int, ...]] = {}
         self._rejects: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
         self._scores: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
@@ -83,6 +86,8 @@ class NodeResourcesFit(Filter, Score):
         return not self._judge(template, node)
 
     def accepted(self, template: Template, nodes: Codes) -> int:
+        if len(self._rows(template)) > _MOST_BITS:
+            return 0
         used = self.state.used[:, nodes] + np.outer(template.requests, rank_among_equals(nodes))
         return length_of_start(self._judge(template, ALL, used, self.problem.allocatable[:, nodes]) == 0)
 
@@ -132,6 +137,8 @@ class NodeResourcesFit(Filter, Score):
     ) -> Any:
         """A bit for every resource that is short, the first for pod slots."""
         used = self.state.used if used is None else used
+        if len(self._rows(template)) > _MOST_BITS:
+            return self._judge_in_full(template, where, used)
         room = self.problem.allocatable if room is None else room
         codes = (at(used, self._pods_row, where) >= at(room, self._pods_row, where)) * 1
         for bit, row in enumerate(self._rows(template), start=1):
@@ -143,12 +150,40 @@ class NodeResourcesFit(Filter, Score):
                 codes = codes | short * (1 << bit) | (short & (request > offered)) * _UNRESOLVABLE
         return codes
 
+    def _judge_in_full(self, template: Template, where: Where, used: Ints) -> Any:
+        """The same for more resources than a number has bits: a number for each set of them that is short."""
+        rows = np.array([row for row, _ in self.wants(template)])
+        wanted = np.array([amount for _, amount in self.wants(template)])[:, np.newaxis]
+        nodes = np.atleast_1d(np.arange(self.nodes.size)[where])
+        room = self.problem.allocatable[np.ix_(rows, nodes)]
+        judged = (room > 0) | ~np.isin(rows, list(self._extended))[:, np.newaxis]
+        short = judged & (wanted > room - used[np.ix_(rows, nodes)])
+        unresolvable = (short & (wanted > room)).any(axis=0)
+        codes = [
+            self._pattern(*found) for found in zip(map(tuple, short.T), unresolvable.tolist(), strict=True)
+        ]
+        return codes[0] if isinstance(where, int) else np.array(codes, np.int64)
+
+    def _pattern(self, short: tuple[bool, ...], unresolvable: bool) -> int:
+        if not any(short):
+            return 0
+        return self._patterns.setdefault((short, unresolvable), len(self._patterns) + 1)
+
     def verdict(self, template: Template, code: int) -> Verdict:
+        if len(self._rows(template)) > _MOST_BITS:
+            return self._verdict_in_full(template, code)
         reasons = [_TOO_MANY_PODS] if code & 1 else []
         for bit, row in enumerate(self._rows(template), start=1):
             if code >> bit & 1:
                 reasons.append(f"Insufficient {self.problem.resources[row]}")
         return Verdict(tuple(reasons), unresolvable=bool(code & _UNRESOLVABLE))
+
+    def _verdict_in_full(self, template: Template, code: int) -> Verdict:
+        short, unresolvable = list(self._patterns)[code - 1]
+        names = ["", *(f"Insufficient {self.problem.resources[row]}" for row in self._rows(template))]
+        names[0] = _TOO_MANY_PODS
+        reasons = tuple(name for name, missing in zip(names, short, strict=True) if missing)
+        return Verdict(reasons, unresolvable=unresolvable)
 
     def is_of_node(self, template: Template) -> bool:
         return True

@@ -108,8 +108,7 @@ class Problem:
     def _refuse_what_is_too_large(self) -> None:
         if self.templates:
             requests = np.stack([template.requests for template in self.templates], axis=1)
-            examples = [template.pod.key for template in self.templates]
-            pods = Amounts(requests, examples, self.pods_per_template, self.template_of, self.node_of)
+            pods = Amounts(requests, self.pods_per_template, self.template_of, self.node_of)
             refuse_what_is_too_large(self.resources, self.nodes, self.allocatable, pods)
 
     def varied(

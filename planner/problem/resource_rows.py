@@ -51,18 +51,15 @@ class ResourceRows:
         return columns[:, size_of]
 
 
-#: So many resources a pod may request: what refuses it on a node has a bit for each.
-_MOST_OF_A_POD = 60
 #: Of all pods, or all nodes, together: sums stay below 2^63.
 _MOST_IN_ALL = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What the pods request: resources by templates, whose pods these are; the template and node of each."""
+    """What the pods request: resources by templates, the pods of each, and each pod's template and node."""
 
     requests: Ints
-    examples: Sequence[str]
     pods_per_template: Ints
     template_of: Codes
     node_of: Codes
@@ -71,7 +68,7 @@ class Amounts:
 def refuse_what_is_too_large(
     resources: Sequence[str], nodes: NodeAxis, allocatable: Ints, pods: Amounts
 ) -> None:
-    """Raise an InputError with a line for every resource, and every pod, with too much to be counted."""
+    """Raise an InputError with a line for every resource of which there is too much to be counted."""
     if problems := [*_problems(resources, nodes, allocatable, pods)]:
         raise InputError(problems)
 
@@ -84,11 +81,6 @@ def _problems(resources: Sequence[str], nodes: NodeAxis, allocatable: Ints, pods
     bound = np.flatnonzero(pods.node_of >= 0)
     if asked.max(initial=0.0) >= MOST:
         np.add.at(there.T, pods.node_of[bound], requests[:, pods.template_of[bound]].T)
-    # Each has a slot among the pods of its node, too.
-    several = np.count_nonzero(pods.requests, axis=0) - 1
-    for template in np.flatnonzero(several > _MOST_OF_A_POD).tolist():
-        asks = f"{several[template]} resources, expected {_MOST_OF_A_POD} at most"
-        yield f"pod {pods.examples[template]} requests {asks}"
     for row, name in enumerate(resources):
         if max(asked[row], offered[row]) > _MOST_IN_ALL:
             yield f"{name}: all pods, or all nodes, have more of it together than can be counted"

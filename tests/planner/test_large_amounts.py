@@ -151,16 +151,3 @@ def test_the_price_of_room_is_compared_exactly() -> None:
     nodes = [node("n1", "a", memory=str(most)), node("n2", "a", memory=str(most + 1))]
     plan = consolidate(cluster(*nodes, *pods))
     assert (plan.cost.bound, plan.cost.after) == (1, 1)
-
-
-def test_of_a_pod_sixty_resources_are_counted_and_more_refused() -> None:
-    """What refuses a pod on a node has a bit for each resource: the last one is told as the first."""
-    names = [f"example.com/thing{number:02}" for number in range(60)]
-    asked = dict.fromkeys(names, "1")
-    some = {**asked, "cpu": "8"}
-    nodes = node("n1", room={**some, names[0]: "2"}), node("n2", room=some)
-    more = {**asked, names[0]: "2", names[59]: "2"}
-    (decision,) = simulate(cluster(*nodes, pod("p", requests=more))).decisions
-    assert "1 Insufficient example.com/thing00, 2 Insufficient example.com/thing59" in decision.message
-    with pytest.raises(InputError, match=r"^pod default/p requests 61 resources, expected 60 at most$"):
-        simulate(cluster(*nodes, pod("p", requests={**asked, "cpu": "1"})))
