@@ -17,13 +17,13 @@ from models import Cluster
 from models.objects.affinity import PodAffinity
 from models.objects.containers import Container
 from models.objects.pod import Pod, PodSpec
+from planner.audit.spread_counts import spelled
 from planner.batch.solve import solve_as_part
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
 from planner.explain.at_rest import AtRest
-from planner.explain.change import SpecEdit, with_required
+from planner.explain.change import SpecEdit
 from planner.explain.node_rules import without_keys
-from planner.explain.pod_affinity_changes import told
 from planner.explain.smaller_requests import without_request
 from planner.explain.trials import counts
 from planner.proof.meter import Meter
@@ -150,13 +150,15 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, SpecEdit]]:
     for key, wanted in spec.node_selector.items():
         yield "spec.nodeSelector", f"{key}={wanted}", partial(without_keys, keys=(key,))
     if spec.required_nodes is not None:
-        edit = partial(with_required, field="node_affinity", required=None)
-        yield "spec.affinity.nodeAffinity", "required", edit
+        yield "spec.affinity.nodeAffinity", "required", partial(_unbound, name="node_affinity")
     for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
         side: PodAffinity | None = getattr(spec.affinity, name, None)
         if side is not None and side.required:
-            value = "; ".join(map(told, side.required))
-            yield f"spec.affinity.{spelling}", value, partial(with_required, field=name, required=())
+            value = "; ".join(
+                f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
+                for t in side.required
+            )
+            yield f"spec.affinity.{spelling}", value, partial(_unbound, name=name)
     for protocol, port in sorted({(protocol, port) for _, protocol, port in spec.host_ports()}):
         edit = partial(_without_port, protocol=protocol, port=port)
         yield "spec.containers[].ports[].hostPort", f"{protocol} {port}", edit
@@ -183,3 +185,7 @@ def _without_port(spec: PodSpec, protocol: str, port: int) -> PodSpec:
         return container.model_copy(update={"ports": tuple(kept)})
 
     return spec.with_containers(without)
+
+
+def _unbound(spec: PodSpec, name: str) -> PodSpec:
+    return spec.changed("affinity", **{name: None}) if spec.affinity else spec

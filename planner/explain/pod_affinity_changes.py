@@ -12,6 +12,7 @@ from models.controllers.stateful import REVISION_LABEL
 from models.objects.affinity import PodAffinity, PodAffinityTerm
 from models.objects.containers import Container
 from models.objects.pod import Pod, PodMeta, PodSpec
+from models.objects.selectors import LabelSelector
 from planner.audit.spread_counts import spelled
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
@@ -88,7 +89,7 @@ def _without(term: PodAffinityTerm) -> ClusterChange:
     return ClusterChange(
         "DropAffinityTerm",
         Cost.DROP_REQUIREMENT,
-        f"drop the anti-affinity to {told(term)}",
+        f"drop the anti-affinity to {_told(term)}",
         edit=partial(_without_terms, field="pod_anti_affinity", dropped=(term,)),
     )
 
@@ -114,12 +115,12 @@ def _bring_together(case: PendingCase, node: int) -> Iterator[ClusterChange]:
 
 
 def _drop_needs(terms: tuple[PodAffinityTerm, ...]) -> ClusterChange:
-    every = tuple(map(told, terms))
+    told = tuple(map(_told, terms))
     return ClusterChange(
         "DropAffinityTerm",
         Cost.DROP_REQUIREMENT + len(terms) - 1,
-        f"drop the affinity to {' and to '.join(every)}",
-        dropped=tuple(f"affinity to {one}" for one in every),
+        f"drop the affinity to {' and to '.join(told)}",
+        dropped=tuple(f"affinity to {one}" for one in told),
         edit=partial(_without_terms, field="pod_affinity", dropped=terms),
     )
 
@@ -146,9 +147,12 @@ def _peer(case: PendingCase, terms: tuple[PodAffinityTerm, ...], node: int) -> P
     )
 
 
-def told(term: PodAffinityTerm) -> str:
-    """The pods that a term means, by their labels, and the label whose domains it looks at."""
-    selector, pods = term.label_selector, "no pods"
-    if selector is not None:
-        pods = "any pods" if selector.empty else f"pods with {spelled(selector)}"
-    return f"{pods} per {term.topology_key}"
+def _told(term: PodAffinityTerm) -> str:
+    return f"{told_selector(term.label_selector)} per {term.topology_key}"
+
+
+def told_selector(selector: LabelSelector | None) -> str:
+    """Pods by their labels, in a few words."""
+    if selector is None:
+        return "no pods"
+    return "any pods" if selector.empty else f"pods with {spelled(selector)}"

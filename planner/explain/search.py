@@ -335,12 +335,13 @@ class FixSearch:
 
 
 def _is_part(fix: TestedFix, other: TestedFix) -> bool:
-    """Whether a fix has no change that another one has not, and fewer new nodes of the same kind."""
+    """Whether a fix has some of the changes of another one, or the same with fewer new nodes of a kind."""
+    own, more = parts_of(fix.changes), parts_of(other.changes)
     few, many = ([change for change in one.changes if change.like is not None] for one in (fix, other))
-    if len(few) != 1 or len(many) != 1 or few[0].like != many[0].like:
-        return False
-    rest = parts_of(fix.changes) - {few[0].summary} <= parts_of(other.changes) - {many[0].summary}
-    return rest and len(few[0].new_nodes) < len(many[0].new_nodes)
+    if len(few) == len(many) == 1 and few[0].like == many[0].like:
+        rest = own - {few[0].summary} <= more - {many[0].summary}
+        return rest and (len(few[0].new_nodes) < len(many[0].new_nodes) or own < more)
+    return own < more
 
 
 def _is_needless(fix: TestedFix, every: Iterable[TestedFix]) -> bool:
