@@ -7,7 +7,7 @@ what keeps a pod pending is judged in the state in which another round changes n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from planner.explain.new_daemons import NewDaemons
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
+from planner.scheduler.other_ties import turns_drawn
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
@@ -42,13 +43,16 @@ class AtRest:
         preemption: bool,
         effort: ExplainEffort = STANDARD.explain,
         seed: int | None = None,
+        is_new: Callable[[Pod], bool] = lambda pod: False,
     ) -> None:
         """Run the queue until it has nothing more to give.
 
-        With a seed nodes are sampled and ties drawn.
+        With a seed nodes are sampled and ties drawn, and the pods that are new come in any order.
         """
         self.problem = problem
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
+        if seed is not None:
+            self.scheduler.queue = turns_drawn(problem, self.scheduler.queue, is_new, seed)
         self.preemption, self.effort = preemption, effort
         self.left: list[int] = []
         self.evicted: list[int] = []

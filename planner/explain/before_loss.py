@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,7 +19,6 @@ from planner.eviction.ordinals import WAITS_FOR_LOWER, Ordinals
 from planner.explain.at_rest import AtRest
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
-from planner.scheduler.other_ties import with_turns_drawn
 from planner.scheduler.remarks import no_profile
 from planner.whatif.eviction import fail_jobs, failing
 from planner.whatif.nodes import lose_contact, remove_nodes
@@ -59,14 +58,16 @@ class BeforeLoss:
         self.jobs = JobDisruptions(self.running, LOST)
         """What it does to Jobs that nodes are lost."""
 
-    def _rounds(self, problem: Problem, seed: int | None = None) -> Iterator[AtRest]:
+    def _rounds(
+        self, problem: Problem, seed: int | None = None, is_new: Callable[[Pod], bool] = lambda pod: False
+    ) -> Iterator[AtRest]:
         """The cluster at rest, and again as long as preemption evicts pods, which are made again."""
-        found = AtRest(problem, True, self._effort, seed)
+        found = AtRest(problem, True, self._effort, seed, is_new)
         yield found
         for _ in range(self._effort.rounds_to_rest):
             if not found.evicted:
                 return
-            found = AtRest(Problem(found.cluster(), problem), True, self._effort, seed)
+            found = AtRest(Problem(found.cluster(), problem), True, self._effort, seed, is_new)
             yield found
 
     def _at_rest(self, problem: Problem) -> AtRest:
@@ -78,15 +79,14 @@ class BeforeLoss:
 
     def without(self, domain: str) -> AtRest:
         """The cluster at rest once the nodes of a domain are removed."""
-        return self._at_rest(Problem(self._removed(domain), self.problem))
+        return self._at_rest(self._removed(domain))
 
     def drawn(self, domain: str, seeds: Iterable[int]) -> Iterator[AtRest]:
         """The same with ties drawn, and the pods that controllers make again in any order, for each seed."""
-        left = self._removed(domain)
+        problem = self._removed(domain)
         waited = self._waiting.intersection(pod.key for pod in self._without_refused.pods)
         for seed in seeds:
-            turns = with_turns_drawn(left, lambda pod: not (pod.node_name or pod.key in waited), seed)
-            *_, found = self._rounds(Problem(turns, self.problem), seed)
+            *_, found = self._rounds(problem, seed, lambda pod: pod.key not in waited)
             yield found
 
     def unreachable(self, domain: str) -> AtRest:
@@ -140,8 +140,9 @@ class BeforeLoss:
             return self.running
         return replace(self.running, pods=tuple(pod for pod in self.running.pods if pod.key not in again))
 
-    def _removed(self, domain: str) -> Cluster:
-        return remove_nodes(self._failed_without(domain), f"{self._key}={domain}")
+    def _removed(self, domain: str) -> Problem:
+        left = remove_nodes(self._failed_without(domain), f"{self._key}={domain}")
+        return Problem(left, self.problem)
 
     def left(self, after: AtRest) -> list[int]:
         """The pods that find no node then, beside as many that stand for them and had none before."""

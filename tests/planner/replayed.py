@@ -191,13 +191,13 @@ class Replay:
         """Have controllers make what they lack, as far as quotas have room; whether any pod comes."""
         before = self._made
         while coming := [(name, app) for app in apps if (name := self._next(app))]:
-            # The order is open in Kubernetes. Here those that were evicted come first, one after the other.
+            # The order is open in Kubernetes. Here pods with names come last, in the order of the evictions.
             self.pods.append(_Replica(*min(coming, key=lambda one: self._turn(one[0]))))
             self._made += 1
         return self._made > before
 
     def _turn(self, name: str) -> int:
-        return self.evicted.index(name) if name in self.evicted else len(self.evicted)
+        return self.evicted.index(name) if name in self.evicted else -1
 
     def _next(self, app: App) -> str:
         """The name of the pod that a controller makes now; empty where it makes none."""
@@ -266,8 +266,8 @@ def _app(name: str, chance: Random, room: dict[str, int]) -> App:
             places.append(chance.choice(free))
             room[places[-1]] -= 1
     there = len(places)
-    rules: list[Object] = [{"apart": [term(HOST, name)]}, *[{"apart": [term(ZONE, name)]}] * 3]
-    rules += [{}, {"spread": [spread(app=name)]}, {"node_selector": {ZONE: chance.choice("abc")}}]
+    rules: list[Object] = [{"apart": [term(HOST, name)]}, {"apart": [term(ZONE, name)]}]
+    rules += [{}, {}, {"spread": [spread(app=name)]}, {"node_selector": {ZONE: chance.choice("abc")}}]
     words: Object = {"cpu": "1", "terminationGracePeriodSeconds": chance.choice((0, 30, 30))}
     words["priority"] = chance.choice((0, 0, 10))
     if kind == "DaemonSet":
@@ -276,7 +276,7 @@ def _app(name: str, chance: Random, room: dict[str, int]) -> App:
     else:
         words |= chance.choice(rules) | ({"restartPolicy": "Never"} if kind == "Job" else {})
         if kind != "StatefulSet":
-            places += [""] * chance.choice((0, 0, 1, 2))
+            places += [""] * chance.choice((0, 0, 0, 1, 2))
         more = chance.choice((0, 0, 0, 1)) * (kind != "StatefulSet")
         wanted = [f"{name}-{n}" for n in range(len(places) + more)]
     policy = chance.choice(("OrderedReady", "Parallel")) if kind == "StatefulSet" else ""

@@ -132,15 +132,6 @@ def test_pods_that_do_not_end_hold_their_share_of_a_quota_of_objects(seconds: in
     assert [(left.pods, left.message) for left in loss.meanwhile] == [(1, said)] * stays
 
 
-def test_who_has_the_room_in_a_quota_is_drawn() -> None:
-    """What went wrong: in no draw a pod that a quota had refused had the room that a lost one leaves."""
-    other = scaled("ReplicaSet", "web", 1)
-    found = cluster(*ZONES, *replicas("db", "ab"), other, quota({"pods": "2"}))
-    loss = without(survive(found, ZONE), "a")
-    assert loss.ok
-    assert loss.failing_draws
-
-
 def test_a_lost_pod_is_made_before_one_of_a_higher_ordinal_that_a_quota_refused() -> None:
     """What went wrong: db-1 took the room in the quota, and db-0 was pending, and said not to survive."""
     objects = stateful("a", "", "b", podManagementPolicy="Parallel")
