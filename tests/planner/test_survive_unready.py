@@ -132,14 +132,6 @@ def test_pods_that_do_not_end_hold_their_share_of_a_quota_of_objects(seconds: in
     assert [(left.pods, left.message) for left in loss.meanwhile] == [(1, said)] * stays
 
 
-def test_a_lost_pod_is_made_before_one_of_a_higher_ordinal_that_a_quota_refused() -> None:
-    """What went wrong: db-1 took the room in the quota, and db-0 was pending, and said not to survive."""
-    objects = stateful("a", "", "b", podManagementPolicy="Parallel")
-    there = [item for item in objects if item["metadata"]["name"] != "db-1"]
-    loss = without(survive(cluster(*ZONES, *there, quota({"pods": "2"})), ZONE), "a")
-    assert (row(loss).replaced, loss.ok) == (1, True)
-
-
 def test_pods_that_do_not_end_keep_others_out_of_their_domain() -> None:
     """A domain may be more than what is lost; Terminating pods count for anti-affinity, as in Kubernetes."""
     nodes = [{**item, "metadata": {**item["metadata"]}} for item in ZONES]
