@@ -1,9 +1,9 @@
 """`--survive KEY`: whichever domain of a key is lost, kube-scheduler places every pod that is made again.
 
 A plan is judged by the simulation that `planner check --survive` makes.  Pods that preemption evicts in it
-are counted, too, where none comes in their place.  A search knows less (`loss_room`).  Pods that go with
-their node, as those of DaemonSets, are not counted when they are preempted: no plan has to leave them their
-room.
+are counted, too: what is made in their place finds no node.  A search knows less (`loss_room`).  Pods that go
+with their node, as those of DaemonSets, are not counted when they are preempted: no plan has to leave them
+their room.
 """
 
 from __future__ import annotations
@@ -38,15 +38,21 @@ def never_over() -> bool:
 
 
 class PodsWithoutNode(NamedTuple):
-    """How many pods find no node when a domain is lost."""
+    """How many pods stay pending when a domain is lost, and how many of those that preemption evicts then."""
 
-    pods: int
+    pending: int
+    evicted: int
     #: What those that stay pending request, by resource.
     requests: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def pods(self) -> int:
+        """All that find no node."""
+        return self.pending + self.evicted
+
     def is_worse(self, other: PodsWithoutNode) -> bool:
-        """Whether more pods find no node than in another cluster."""
-        return self.pods > other.pods
+        """Whether more pods stay pending than in another cluster, or find no node at all."""
+        return self.pending > other.pending or self.pods > other.pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +160,7 @@ class DomainLosses:
                 yield f"when {lost} {pods} no node as the cluster is now; no more will"
 
 
-_NONE = PodsWithoutNode(0)
+_NONE = PodsWithoutNode(0, 0)
 
 
 def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
@@ -164,7 +170,7 @@ def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
         amounts = after.problem.template(pods[0]).amounts
         for name, amount in zip(after.problem.resources, amounts, strict=True):
             requests[name] += amount * len(pods)
-    return PodsWithoutNode(len(left) + len(before.preempted(after)), (*requests.items(),))
+    return PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
 
 
 def _all_come_again(problem: Problem, movable: Movable) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from planner.simulation.survive import survive
 from tests import seeds
-from tests.builders import ZONE, Object, cluster, labelled, node
+from tests.builders import ZONE, Object, cluster, node
 from tests.draws import nothing_drawn
 from tests.planner.test_survive import replicas, without
 
@@ -78,20 +78,5 @@ def test_of_every_priority_as_many_pods_are_lost_as_have_no_room(seed: int | Non
                 wanted = sum(pods for app, pods in number.items() if priority[app] == level)
                 assert pending[level] == max(0, wanted - room), (seed, loss)
                 room = max(0, room - wanted)
-            preempted += [found.workload for found in loss.workloads if found.pending > found.lost]
+            preempted += [found.message for found in loss.pending if found.message.startswith("preempted")]
     assert preempted
-
-
-def test_what_is_preempted_preempts_in_turn() -> None:
-    """What went wrong: `mid` was said to find no node, and `low`, which it takes one from, to survive."""
-    nodes = [node(name, zone=name, cpu="1") for name in "abc"]
-    high = replicas("high", "a", cpu="1", priority=9, only_on=[labelled(ZONE, "In", "a", "b")])
-    found = survive(cluster(*nodes, *high, *one("mid", "b", 5), *one("low", "c", 0)), ZONE)
-    loss = without(found, "a")
-    rows = {row.workload[11:]: (row.lost, row.replaced, row.pending, row.ok) for row in loss.workloads}
-    assert rows == {"high": (1, 1, 0, False), "low": (0, 0, 1, False)}
-
-
-def one(name: str, on: str, priority: int) -> list[Object]:
-    """A workload of one pod that fills a node."""
-    return replicas(name, on, cpu="1", priority=priority)

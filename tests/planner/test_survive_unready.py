@@ -78,16 +78,6 @@ def test_a_lost_pod_waits_for_a_lower_one_that_is_lost_for_good(policy: str, pen
     assert row(without(found, "a")).pending == pending
 
 
-def test_a_lost_pod_waits_for_a_lower_ordinal_whatever_it_preempts() -> None:
-    """Where it preempts a pod it has a node, and it is not made all the same."""
-    objects = stateful("", "a", "c", podManagementPolicy="OrderedReady")
-    objects[2] = pod("db-1", on="a", app="db", cpu="4", priority=9, owner=objects[0])
-    low = replicas("low", "b", cpu="1")
-    loss = without(survive(cluster(*ZONES, *objects, *low), ZONE), "a")
-    rows = {item.workload: (item.replaced, item.pending) for item in loss.workloads}
-    assert rows["StatefulSet/db"] == (0, 1)
-
-
 def test_no_lost_pod_waits_for_one_that_is_made_again() -> None:
     """What went wrong: db-1 was said to wait for db-0, which was not ready, and is lost and made anew."""
     objects = stateful("a", "a", "b")

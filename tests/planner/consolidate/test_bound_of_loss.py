@@ -194,7 +194,7 @@ def test_the_bound_knows_that_any_zone_may_be_lost(number: int, bound: int, reso
     nodes = [node(f"{zone}{n}", zone, **four) for zone in "abc" for n in range(10)]
     pods = [pod(f"web-{n}", f"{'abc'[n % 3]}{n // 3}", owner="ReplicaSet/web", **two) for n in range(20)]
     found = cluster(*nodes, *pods)
-    assert bound_of(found, dict.fromkeys("abc", PodsWithoutNode(number))) == bound
+    assert bound_of(found, dict.fromkeys("abc", PodsWithoutNode(number, 0))) == bound
 
 
 def bound_of(found: Cluster, losses_now: Mapping[str, PodsWithoutNode] | None = None) -> int:
