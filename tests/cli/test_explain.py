@@ -322,9 +322,9 @@ def test_survive_says_that_pods_which_do_not_end_keep_others_from_being_made(
 
 
 def test_survive_looks_for_no_change_for_preempted_pods(planner: Planner, tmp_path: Path) -> None:
-    """No change was said to be known that helps such a pod, though none was tried out."""
+    """No change was said to be known that helps such a pod, which nothing makes again: none was tried out."""
     high = pod("high", "a1", app="high", cpu="3", priority=9, owner="ReplicaSet/high")
-    low = pod("low", "b1", app="low", cpu="3", owner="ReplicaSet/low")
+    low = pod("low", "b1", app="low", cpu="3")
     path = write(tmp_path / "low.json", node("a1", "a"), node("b1", "b"), high, low)
     ended = planner("check", "--survive", ZONE, "-f", path)
     assert "preempted by a pod of higher priority" in ended.out

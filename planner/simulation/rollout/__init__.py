@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from models import Cluster
-from models.errors import InputError, NoAnswer
+from models.errors import InputError
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.documents.explanation import Fix
@@ -15,12 +14,12 @@ from planner.documents.rollout import Rollout, RolloutReplays
 from planner.proof.clock import Progress, is_stop_requested, report_best, taken_until_stop
 from planner.proof.effort import STANDARD, Effort
 from planner.simulation.rollout.before import Before
-from planner.simulation.rollout.draw import RolloutDraw, play
+from planner.simulation.rollout.draw import RolloutDraw, drawn, play
 from planner.simulation.rollout.fixes import RolloutFixes
-from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned, selected, without_made
+from planner.simulation.rollout.prepare import not_played, prepare, pruned, selected, without_made
 from planner.simulation.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.simulation.rollout.restart import all_restarted, unchanged
-from planner.simulation.rollout.scaling_path import NO_RUN, trajectory
+from planner.simulation.rollout.scaling_path import trajectory
 from planner.state.state import State
 
 __all__ = ["rollout", "trajectory"]
@@ -58,7 +57,18 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
         nothing = "the manifests have no workload: nothing would be rolled out"
         raise InputError([*others, *not_played(manifests), *made] or [nothing])
     before = Before.of(cluster, manifests, prepared)
-    draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)
+    complete = 0
+
+    def played(seed: int | None) -> RolloutDraw:
+        nonlocal complete
+        runs, draw = 1 + (seed or 0), play(prepared, seed, preemption=preemption)
+        if progress is not None:
+            progress(runs, replays + 1)
+        complete += all(map(draw.completes, range(len(draw.runs))))
+        report_best(f"{runs} of {replays + 1} runs, {complete} of them complete")
+        return draw
+
+    draws, stopped = drawn(played, replays, stop_event)
     ends = [counts_at(prepared.problem, draw.simulation.scheduler.state) for draw in draws]
     workloads = tuple(workload_reports(prepared, draws, before.unfinished))
     completed = [before.completes(draw, prepared.workloads) for draw in draws]
@@ -82,7 +92,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
                     *others,
                     *unchanged(cluster, manifests),
                     *before.notes(ends),
-                    *_missing(draws, replays),
+                    *stopped,
                 )
             )
         ),
@@ -95,33 +105,3 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
         helpful = taken_until_stop(fixes_of.helpful(), stop_event)
     notes = [_UNTRIED] if is_stop_requested(stop_event) else []
     return found.model_copy(update={"fixes": tuple(helpful), "notes": (*found.notes, *notes)})
-
-
-def draws_of(
-    prepared: Prepared,
-    replays: int,
-    *,
-    preemption: bool,
-    progress: Progress | None = None,
-    stop_event: threading.Event | None = None,
-) -> list[RolloutDraw]:
-    """The run without chance and the random ones, until a stop is requested."""
-
-    def played() -> Iterator[RolloutDraw]:
-        complete = 0
-        for runs, seed in enumerate((None, *range(1, replays + 1)), start=1):
-            draw = play(prepared, seed, preemption=preemption)
-            if progress is not None:
-                progress(runs, replays + 1)
-            complete += all(map(draw.completes, range(len(draw.runs))))
-            report_best(f"{runs} of {replays + 1} runs, {complete} of them complete")
-            yield draw
-
-    if not (found := taken_until_stop(played(), stop_event)):
-        raise NoAnswer(NO_RUN)
-    return found
-
-
-def _missing(draws: Sequence[RolloutDraw], replays: int) -> Iterator[str]:
-    if len(draws) <= replays:
-        yield f"stopped after {len(draws)} of {replays + 1} runs"

@@ -6,15 +6,21 @@ and so which is first, and how long after the snapshot the apply comes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
+from models.errors import NoAnswer
+from planner.proof.clock import taken_until_stop
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.pace import Pace
 from planner.simulation.rollout.prepare import Prepared
 from planner.simulation.rollout.timeline import Timeline
+
+_Played = TypeVar("_Played")
 
 
 @dataclass(slots=True)
@@ -67,3 +73,13 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> RolloutD
     effort, pods = prepared.effort.rollout, sum(run.turnover for run in runs)
     most = max(effort.least_events, effort.events_per_pod * pods)
     return RolloutDraw(simulation, runs, Timeline(simulation, runs, pace), most)
+
+
+def drawn(
+    played: Callable[[int | None], _Played], replays: int, stop_event: threading.Event | None
+) -> tuple[list[_Played], Sequence[str]]:
+    """What is played without chance and with so many seeds, until a stop is requested, and a note of that."""
+    draws = taken_until_stop(map(played, (None, *range(1, replays + 1))), stop_event)
+    if not draws:
+        raise NoAnswer("stopped before the first run had ended")
+    return draws, [f"stopped after {len(draws)} of {replays + 1} runs"] if len(draws) <= replays else []

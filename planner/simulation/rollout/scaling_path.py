@@ -15,13 +15,13 @@ from typing import Any
 
 from models import Cluster
 from models.controllers.apply import FIELD_OF_KIND
-from models.errors import InputError, NoAnswer
+from models.errors import InputError
 from models.objects.custom_workload import is_custom
 from models.objects.workload import Job
 from models.snapshot import Snapshot
 from planner.documents.rollout import ScalingPath, ScalingStep, Trajectory
-from planner.proof.clock import report_best, taken_until_stop
-from planner.simulation.rollout.draw import begin
+from planner.proof.clock import report_best
+from planner.simulation.rollout.draw import begin, drawn
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared, prepare
 from planner.simulation.rollout.report import Domains, counts_at, ends_of, message_of, spread_of
@@ -29,7 +29,6 @@ from planner.whatif.scaling import scalable
 
 #: Seconds between two numbers, from and to, drawn evenly over their logarithms.
 _MINUTE, _HALF_A_DAY = 60.0, 43_200.0
-NO_RUN = "stopped before the first run had ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +60,12 @@ def trajectory(
     numbers = {(owners[name].kind, owners[name].key): found for name, found in paths.items()}
     path = [numbers[owner.kind, owner.key] for owner in prepared.workloads]
 
-    def played() -> Iterator[list[list[_RestingPoint]]]:
-        for runs, seed in enumerate((None, *range(1, replays + 1)), start=1):
-            draw = _played(prepared, path, seed, preemption)
-            report_best(f"{runs} of {replays + 1} runs")
-            yield draw
+    def played(seed: int | None) -> list[list[_RestingPoint]]:
+        draw = _played(prepared, path, seed, preemption)
+        report_best(f"{1 + (seed or 0)} of {replays + 1} runs")
+        return draw
 
-    if not (draws := taken_until_stop(played(), stop_event)):
-        raise NoAnswer(NO_RUN)
-    stopped = [f"stopped after {len(draws)} of {replays + 1} runs"] if len(draws) <= replays else []
+    draws, stopped = drawn(played, replays, stop_event)
     last = [[rests[place][-1] for place in range(len(path))] for rests in draws]
     return Trajectory(
         runs=len(draws),
