@@ -207,8 +207,9 @@ class Emptying:
         needed = max((n for n, source in enumerate(sources, 1) if empty[source]), default=0)
         order = EmptyingOrder(trial, Budgets(trial.problem), self.setting.limit, coupled)
         waves = order.of(moves[:needed])
-        meanwhile = removed & ~empty if waves else self._problem.nodes.none
-        return Emptied(trial, empty, waves, meanwhile=meanwhile)
+        if not waves:
+            return Emptied(self._cordoned(empty), empty)
+        return Emptied(trial, empty, waves, meanwhile=removed & ~empty)
 
     def _sequence(
         self,
