@@ -299,7 +299,7 @@ def test_fresh_plans_hold(command: str, path: str | None) -> None:
 
 
 def test_a_node_that_no_wave_empties_counts_in_the_end() -> None:
-    """What went wrong: without moves it was taken for cordoned all the same, and a pod too many was not told."""
+    """What went wrong: without moves it was taken for cordoned all the same, and a pod too many not told."""
     objects = wide.draw(4242285, "consolidate").objects
     plan = consolidate(Cluster.from_objects(objects), time_limit=60)
     assert (len(plan.removed), plan.steps, plan.after.hard_excess) == (3, (), 8)
