@@ -35,14 +35,15 @@ class Shaping:
         self._coarse = Coarse(pending, orderer, meter)
 
     def improve(self, shape: SoftGoal) -> None:
-        """Offer plans that come nearer to it, and take note of what it is at best."""
+        """Take note of what it is at best, and offer plans that come nearer to it."""
+        if self._meter.over():
+            return
+        self._coarse.learn_shape(self._best, shape)
         match shape:
             case NodesUsed():
                 self._use_fewer_nodes(shape)
             case FullestNode():
                 self._fill_nodes_less(shape)
-        if not self._best.perfect() and not self._meter.over():
-            self._coarse.learn_shape(self._best, shape)
 
     def near(self, usual: Sequence[Step], shape: SoftGoal) -> Sequence[Step]:
         """The start of a plan of all pods near one that leaves some over: most nodes keep what they have."""
