@@ -338,9 +338,12 @@ class MovedFromScheduler(SoftGoal):
 
     def express(self, x: Counts) -> Any:
         away: list[Any] = []
+        there = {number: np.zeros(self._pending.problem.nodes.size, np.int64) for number in x.batch.wanted}
+        for (number, node), placed in self._reference.items():
+            if number in there:
+                there[number][node] = placed
         for number, wanted in x.batch.wanted.items():
-            nodes = range(self._pending.problem.nodes.size)
-            usually = x.summed(np.array([self._reference[number, node] for node in nodes]))
+            usually = x.summed(there[number])
             for cell in x.cells_of(number):
                 usual = usually[cell]
                 pods = x.total({number: 1}, (cell,))

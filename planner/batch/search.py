@@ -118,7 +118,7 @@ class BatchSearch:
             near = self._look_nearby(self._greedy)
         else:
             if not self._meter.over():
-                Coarse(self._pending, self._orderer, self._meter).run(self._best)
+                self._coarse.run(self._best)
             if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
             start = self._start()
@@ -142,7 +142,11 @@ class BatchSearch:
         return self._greedy
 
     def _shaping(self) -> Shaping:
-        return Shaping(self._pending, self._orderer, self._meter, self._best)
+        return Shaping(self._pending, self._orderer, self._meter, self._best, self._coarse)
+
+    @cached_property
+    def _coarse(self) -> Coarse:
+        return Coarse(self._pending, self._orderer, self._meter)
 
     def _places_all(self) -> bool:
         return len(self._best.steps or ()) == sum(self._pending.wanted.values())

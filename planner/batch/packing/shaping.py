@@ -1,4 +1,4 @@
-"""The shape of a large batch, once all is placed: quotas of all with less room, as long as they come out.
+"""The shape of a batch, once all is placed: quotas of all with less room, as long as they come out.
 
 For `--prefer pack` on fewer nodes: a model over cells says how many of each cell do, and which pods come to
 them.  50,000 pods that half fill 5,000 nodes come to 2,263, where no plan has fewer than 2,190; and to all
@@ -27,18 +27,22 @@ from planner.scheduler.order import Orderer, Placement, Step
 class Shaping:
     """What brings a plan of all pods nearer to a shape."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent) -> None:
+    def __init__(
+        self, pending: Pending, orderer: Orderer, meter: Meter, best: Incumbent, coarse: Coarse
+    ) -> None:
         self._pending = pending
         self._orderer = orderer
         self._meter = meter
         self._best = best
-        self._coarse = Coarse(pending, orderer, meter)
+        self._coarse = coarse
 
     def improve(self, shape: SoftGoal) -> None:
         """Take note of what it is at best, and offer plans that come nearer to it."""
         if self._meter.over():
             return
         self._coarse.learn_shape(self._best, shape)
+        if self._best.perfect():
+            return
         match shape:
             case NodesUsed():
                 self._use_fewer_nodes(shape)
@@ -74,14 +78,14 @@ class Shaping:
 
     def _roomiest(self, steps: Sequence[Step], part: float) -> Mask:
         """A part of the nodes of each cell, those on which some binds leave the largest part of the room."""
-        room = self._pending.free_room()
-        left = room.copy()
-        for number, node in steps:
-            left[:, node] -= self._pending.template(number).requests
+        room, templates = self._pending.free_room(), self._pending.problem.templates
+        left, requests = room.copy(), np.array([template.requests for template in templates])
+        numbers, nodes = np.array(steps, np.intp).reshape(-1, 2).T
+        np.subtract.at(left.T, nodes, requests[numbers])
         emptiness = np.where(room > 0, left / np.maximum(room, 1), 1.0).min(axis=0)
         chosen = np.zeros(len(emptiness), np.bool_)
-        for nodes in self._coarse.cells.members():
-            chosen[nodes[np.argsort(-emptiness[nodes], kind="stable")[: math.ceil(part * len(nodes))]]] = True
+        for cell in self._coarse.cells.members():
+            chosen[cell[np.argsort(-emptiness[cell], kind="stable")[: math.ceil(part * len(cell))]]] = True
         return chosen
 
     def _use_fewer_nodes(self, shape: NodesUsed) -> None:
