@@ -221,6 +221,35 @@ def test_waves(planner: Planner, tmp_path: Path) -> None:
     assert any("1 of 2 waves" in note for note in first["notes"])
 
 
+def blocked(path: Path) -> str:
+    """Web has to take the only gap, and to leave it again for the one workload that can be nowhere else."""
+    ssd: Object = {"disk": "ssd"}
+    some, taints = {"key": "ssd", "operator": "Exists"}, ["ssd:NoSchedule"]
+    nodes = [node(name, zone=name[0], cpu="1") for name in ("a1", "a2", "b1", "b2")]
+    nodes += [node(name, zone="a", cpu="1", labels=ssd, taints=taints) for name in ("a3", "a4")]
+    nodes.append(node("b3", zone="b", cpu="1", labels=ssd))
+    placed = {"web": ("a1", "a2"), "api": ("b1", "b2"), "data": ("a3", "a4")}
+    more: Object = {"data": {"tolerations": [some], "nodeSelector": ssd}}
+    pods: list[Object] = []
+    for app, where in placed.items():
+        words = {"owner": f"ReplicaSet/{app}", "app": app, "spread": [spread(app=app)], **more.get(app, {})}
+        pods += [pod(f"{app}-{on}", on, cpu="1", uid=f"{app}-{on}", **words) for on in where]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]}))
+    return str(path)
+
+
+def test_a_script_ends_before_a_pod_moves_again(planner: Planner, tmp_path: Path) -> None:
+    """The pod that would be evicted then has a name that nobody knows yet."""
+    words = ("rebalance", "-f", blocked(tmp_path / "c.json"))
+    steps = json.loads(planner(*words, "-o", "json").out)["steps"]
+    assert [step["pod"] for step in steps if step["pod"] == "default/web-a1"] == ["default/web-a1"] * 2
+    assert len(planner(*words, "-o", "name").out.splitlines()) == 3
+    printed = planner(*words, "-o", "script").out
+    assert len(re.findall("^    move ", printed, re.MULTILINE)) == 2
+    assert "plan again then for 2 moves more" in printed.splitlines()[1]
+    assert "\nLATER=2 " in printed
+
+
 @pytest.mark.parametrize(
     ("uid", "gates", "told"),
     [

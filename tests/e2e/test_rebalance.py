@@ -51,6 +51,27 @@ def test_a_zone_that_came_back(live: ControlPlane, tmp_path: Path) -> None:
     assert moves(script) == 33
 
 
+def test_a_pod_that_moves_again(live: ControlPlane, tmp_path: Path) -> None:
+    """Its replacement is known when the waves before are done: the script says to plan again then."""
+    ssd, taints = {"disk": "ssd"}, [{"key": "ssd", "effect": "NoSchedule"}]
+    some: Manifest = {"nodeSelector": ssd, "tolerations": [{"key": "ssd", "operator": "Exists"}]}
+    live.create(*(node(name, zone=name[0], cpu="1") for name in ("a1", "a2", "b1", "b2")))
+    live.create(*(node(name, cpu="1", labels=ssd, taints=taints) for name in ("a3", "a4")))
+    live.create(node("b3", zone="b", cpu="1", labels=ssd))
+    for app, where in {"web": ("a1", "a2"), "api": ("b1", "b2"), "data": ("a3", "a4")}.items():
+        more, rules = some if app == "data" else {}, [spread(app)]
+        for name in where:
+            words: Manifest = {"nodeName": name, "topologySpreadConstraints": rules, **more}
+            live.create(pod(f"{app}-{name}", app, cpu="1", **words))
+        live.create(workload(app, 2, *rules, kind="ReplicaSet", cpu="1", **more))
+    live.at_rest(6)
+    for said in ("done: 2 moves\n2 more are to be planned now: planner rebalance", "done: 2 moves\n"):
+        ended = carried_out(live, planned(live, tmp_path, "rebalance"))
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert said in ended.stdout
+    assert (too_many(live), left_behind(live)) == (0, [])
+
+
 def test_a_dry_run_changes_nothing(live: ControlPlane, tmp_path: Path) -> None:
     """It says what would be done, through the API server, and no object is another afterwards."""
     lopsided(live)

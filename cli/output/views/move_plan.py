@@ -49,7 +49,7 @@ def sections(document: MovePlan, page: Page) -> Iterator[Section]:
 
 def names(document: MovePlan) -> Iterator[str]:
     """The pods to evict."""
-    return (pod_line(step.pod) for step in document.steps)
+    return map(pod_line, dict.fromkeys(step.pod for step in document.steps))
 
 
 def _spread(document: MovePlan, page: Page) -> SpreadBlock:

@@ -24,14 +24,28 @@ _NOTHING_WAS_LEFT, _NOTHING_HELPS = 0, 2
 
 def lines(document: MovePlan, snapshot: Snapshot, again: str) -> Iterator[str]:
     """The script; `again` is the command line that plans once more."""
-    waves = document.steps[-1].wave if document.steps else 0
-    title = (
-        f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}, planned by `planner rebalance`."
-    )
+    steps = _before_any_again(document.steps)
+    waves, later = steps[-1].wave if steps else 0, len(document.steps) - len(steps)
+    title = f"{counted(len(steps), 'move')} in {counted(waves, 'wave')}, planned by `planner rebalance`."
+    if later:
+        title += f" A pod moves again in the next wave: plan again then for {counted(later, 'move')} more."
     parts = ("pins", "cordons", "moves")
     left = _NOTHING_HELPS if document.after.hard_violations else _NOTHING_WAS_LEFT
-    settings = (f"NOTHING_TO_MOVE={left} # how it ends when the plan is empty",)
-    return script(Frame(title, parts, again), snapshot, rows(document.steps, snapshot), settings)
+    settings = (
+        f"NOTHING_TO_MOVE={left} # how it ends when the plan is empty",
+        f"LATER={later} # moves that are still to be planned when these are done",
+    )
+    return script(Frame(title, parts, again), snapshot, rows(steps, snapshot), settings)
+
+
+def _before_any_again(steps: Sequence[MoveStep]) -> Sequence[MoveStep]:
+    """The waves before the first one that moves a pod again: its replacement has no name yet."""
+    seen = set[str]()
+    for step in steps:
+        if step.pod in seen:
+            return [one for one in steps if one.wave < step.wave]
+        seen.add(step.pod)
+    return steps
 
 
 def rows(steps: Sequence[MoveStep], snapshot: Snapshot, more: Iterable[str] = ()) -> Iterator[str]:

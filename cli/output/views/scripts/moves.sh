@@ -600,4 +600,5 @@ main() {
     fi
     carry_out
     say "done: $MOVES move$([ "$MOVES" -eq 1 ] || printf s)"
+    [ "$LATER" -eq 0 ] || say "$LATER more are to be planned now: $AGAIN"
 }
