@@ -245,6 +245,12 @@ class TrialCluster(ProfiledState):
             for affinity_peers in self._affinity_peers
         )
 
+    def lacks_peers(self, template: int, node: int) -> bool:
+        """Whether a node refuses a pod of a template for want of the pods that its podAffinity asks for."""
+        plan = self.plan(template)
+        affinity = (plugin for plugin in plan.changing if isinstance(plugin, InterPodAffinity))
+        return any(plugin.lacks_peers(plan.template)[node] for plugin in affinity)
+
     @cached_property
     def affinity_peers(self) -> frozenset[int]:
         """The templates of pods that some required podAffinity asks for."""
