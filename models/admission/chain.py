@@ -32,6 +32,7 @@ from models.objects.admitted import AdmittedTemplate
 from models.objects.base import LONG_AGO
 from models.objects.pod import Pod, PodCondition, PodSpec
 from models.objects.policy import LimitRangeItem, RuntimeClass
+from models.objects.workload import ReplicaSet, ReplicationController
 from models.snapshot import Snapshot
 
 #: What the API server's words begin with: the name of the one pod that was tried.
@@ -230,7 +231,11 @@ def accounts_of(cluster: Snapshot) -> set[tuple[str, str]] | None:
 
 def told_by_sets(cluster: Snapshot) -> Iterator[tuple[Whose, str]]:
     """The controllers that say why the API server makes no pods for them; quotas are counted here."""
-    for item in (*cluster.replica_sets, *cluster.replication_controllers):
+    known: tuple[ReplicaSet | ReplicationController, ...] = (
+        *cluster.replica_sets,
+        *cluster.replication_controllers,
+    )
+    for item in known:
         for condition in item.status.conditions:
             failed = condition.type == "ReplicaFailure" and condition.status == "True"
             if failed and condition.reason == "FailedCreate" and "exceeded quota" not in condition.message:
