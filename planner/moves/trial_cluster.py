@@ -245,11 +245,16 @@ class TrialCluster(ProfiledState):
             for affinity_peers in self._affinity_peers
         )
 
-    def lacks_peers(self, template: int, node: int) -> bool:
-        """Whether a node refuses a pod of a template for want of the pods that its podAffinity asks for."""
-        plan = self.plan(template)
-        affinity = (plugin for plugin in plan.changing if isinstance(plugin, InterPodAffinity))
-        return any(plugin.lacks_peers(plan.template)[node] for plugin in affinity)
+    def only_lacks_peers(self, template: int, nodes: Mask) -> bool:
+        """Whether podAffinity alone, for want of the pods that it asks for, refuses these nodes to a pod."""
+        plan, lacking = self.plan(template), self.problem.nodes.none
+        nodes = plan.static & nodes
+        for plugin in plan.changing:
+            if isinstance(plugin, InterPodAffinity):
+                lacking = plugin.lacks_peers(plan.template)
+            elif (plugin.reject(plan.template)[nodes] != 0).any():
+                return False
+        return bool(lacking[nodes].all())
 
     @cached_property
     def affinity_peers(self) -> frozenset[int]:
