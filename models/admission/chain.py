@@ -32,6 +32,7 @@ from models.objects.admitted import AdmittedTemplate
 from models.objects.base import LONG_AGO
 from models.objects.pod import Pod, PodCondition, PodSpec
 from models.objects.policy import LimitRangeItem, RuntimeClass
+from models.objects.workload import ReplicaSet, ReplicationController
 from models.snapshot import Snapshot
 
 #: What the API server's words begin with: the name of the one pod that was tried.
@@ -179,11 +180,9 @@ class Admission:
         return f'forbidden: {where}: serviceaccount "{name}" not found'
 
     def _by_its_set(self, pod: Pod) -> str:
-        """What the pod's ReplicaSet was told when it last tried to make one."""
+        """What the pod's controller was told when it last tried to make one."""
         owner = pod.metadata.controller
-        if owner is None or owner.kind != "ReplicaSet":
-            return ""
-        return self._told.get((pod.namespace, owner.name), "")
+        return "" if owner is None else self._told.get((pod.namespace, owner.kind, owner.name), "")
 
     def _filled(self, namespace: str, spec: PodSpec) -> tuple[PodSpec, str]:
         """The spec with what is known to be added to it, or the words with which it is refused."""
@@ -230,13 +229,17 @@ def accounts_of(cluster: Snapshot) -> set[tuple[str, str]] | None:
     return {(item.namespace, item.name) for item in cluster.service_accounts}
 
 
-def told_by_sets(cluster: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
-    """The ReplicaSets that say why the API server makes no pods for them; quotas are counted here."""
-    for item in cluster.replica_sets:
+def told_by_sets(cluster: Snapshot) -> Iterator[tuple[Whose, str]]:
+    """The controllers that say why the API server makes no pods for them; quotas are counted here."""
+    known: tuple[ReplicaSet | ReplicationController, ...] = (
+        *cluster.replica_sets,
+        *cluster.replication_controllers,
+    )
+    for item in known:
         for condition in item.status.conditions:
             failed = condition.type == "ReplicaFailure" and condition.status == "True"
             if failed and condition.reason == "FailedCreate" and "exceeded quota" not in condition.message:
-                yield (item.namespace, item.name), _POD.sub("", condition.message, count=1)
+                yield (item.namespace, item.kind, item.name), _POD.sub("", condition.message, count=1)
 
 
 def refused(pod: Pod, line: str) -> Pod:

@@ -15,7 +15,7 @@ from models.controllers.templates import (
     stand_in_uid,
     usable,
 )
-from models.objects.annotations import REVISION, ROLLOUT_REVISION
+from models.objects.annotations import DESIRED_REPLICAS, REVISION, ROLLOUT_REVISION
 from models.objects.base import LONG_AGO, ObjectMeta
 from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod, PodTemplateSpec
@@ -55,14 +55,20 @@ def pods_of_replicas(
 def pods_of_deployment(
     deployment: Deployment, sets: Sequence[ReplicaSet], pods: ByController[Pod], taken: set[str]
 ) -> Iterator[Pod]:
-    """The pods that a Deployment lacks, made by the newest of its ReplicaSets; of a paused one by all."""
+    """The pods that a Deployment lacks, made by the newest of its ReplicaSets; of a paused one by all.
+
+    In a rolling update each ReplicaSet makes up its own number first, surge included.
+    """
+    live = sum(is_live(pod) for replica_set in sets for pod in pods.of(replica_set))
+    if is_between_sets(deployment, sets) or _is_rolling(deployment, sets):
+        for replica_set in sets:
+            for pod in pods_of_replicas(replica_set, pods.of(replica_set), taken):
+                live += 1
+                yield pod
     if is_between_sets(deployment, sets):
         # Argo Rollouts has said how many pods each is to have, and stays at that for as long as it likes.
-        for replica_set in sets:
-            yield from pods_of_replicas(replica_set, pods.of(replica_set), taken)
         return
     newest = newest_of(sets)
-    live = sum(is_live(pod) for replica_set in sets for pod in pods.of(replica_set))
     missing = deployment.spec.replicas - live
     if newest is None or missing <= 0:
         return
@@ -130,6 +136,12 @@ def with_templates(cluster: Snapshot) -> Iterator[Deployment]:
 def is_between_sets(deployment: Deployment, sets: Sequence[ReplicaSet]) -> bool:
     """Whether a Rollout has more than one ReplicaSet with pods: a canary, or blue beside green."""
     return isinstance(deployment, Rollout) and sum(item.spec.replicas > 0 for item in sets) > 1
+
+
+def _is_rolling(deployment: Deployment, sets: Sequence[ReplicaSet]) -> bool:
+    """Whether several ReplicaSets were told their numbers for just so many replicas of the Deployment."""
+    told = [item.metadata.annotations.get(DESIRED_REPLICAS) for item in sets if item.spec.replicas]
+    return len(told) > 1 and {*told} == {str(deployment.spec.replicas)} and not deployment.spec.paused
 
 
 def newest_of(sets: Sequence[ReplicaSet]) -> ReplicaSet | None:

@@ -209,7 +209,7 @@ class Deployment(NamespacedObject):
 
 
 class ReplicaSetCondition(KubeModel):
-    """One observation about a ReplicaSet: `ReplicaFailure` has what the API server said last."""
+    """One observation about it: `ReplicaFailure` has what the API server said last."""
 
     type: str
     status: str = "Unknown"
@@ -218,7 +218,7 @@ class ReplicaSetCondition(KubeModel):
 
 
 class ReplicaSetStatus(WorkloadStatus):
-    """What keeps a ReplicaSet from making pods."""
+    """What keeps a ReplicaSet or ReplicationController from making pods."""
 
     conditions: tuple[ReplicaSetCondition, ...] = ()
 
@@ -262,6 +262,7 @@ class ReplicationController(NamespacedObject):
     """Replicas, the old way."""
 
     spec: ReplicationControllerSpec = Field(default_factory=ReplicationControllerSpec)
+    status: ReplicaSetStatus = Field(default_factory=ReplicaSetStatus)
 
 
 class JobCondition(KubeModel):

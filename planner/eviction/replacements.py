@@ -40,7 +40,7 @@ class ReplacementAdmission:
             for item in problem.cluster.namespaces
             if item.metadata.deletion_timestamp or ENFORCE in item.metadata.labels
         }
-        judged.update(namespace for (namespace, _), _ in told_by_sets(problem.cluster))
+        judged.update(namespace for (namespace, *_), _ in told_by_sets(problem.cluster))
         self._limited = judged.union(item.namespace for item in known)
         known_classes = {item.name for item in problem.cluster.runtime_classes}
         self._runtimes = known_classes if problem.cluster.has_all_of("runtimeclasses") else None

@@ -136,14 +136,22 @@ class SingleLandings:
     ) -> bool:
         """Whether `nodes()` is always within `only`, and not empty once the old pod has ended.
 
-        Nor may the replacement preempt other pods while it is empty.
+        Nor may the replacement preempt other pods while it is empty, or be kept out by its own affinity
+        alone: a pod that is to be near pods like itself, of which the old one is the only one, and that was
+        refused for nothing else, is not tried again when that ends, but after minutes.
         """
-        found, template = only, self.trial.template(move.pod)
+        found, trial, template = only, self.trial, self.trial.template(move.pod)
+        asked = trial.problem.nodes.every.copy() if pinned is None else pinned.copy()
+        asked[[*cordoned]] = False
         for _ in self._timeline.while_unscheduled(move):
             found = nodes()
             if (found & ~only).any():
                 return False
-            if not found.any() and self._risk and self._risk.threatens(template, pinned, cordoned=cordoned):
+            if found.any():
+                continue
+            if self._risk and self._risk.threatens(template, pinned, cordoned=cordoned):
+                return False
+            if trial.only_lacks_peers(template, asked):
                 return False
         return bool(found.any())
 

@@ -245,6 +245,17 @@ class TrialCluster(ProfiledState):
             for affinity_peers in self._affinity_peers
         )
 
+    def only_lacks_peers(self, template: int, nodes: Mask) -> bool:
+        """Whether podAffinity alone, for want of the pods that it asks for, refuses these nodes to a pod."""
+        plan, lacking = self.plan(template), self.problem.nodes.none
+        nodes = plan.static & nodes
+        for plugin in plan.changing:
+            if isinstance(plugin, InterPodAffinity):
+                lacking = plugin.lacks_peers(plan.template)
+            elif (plugin.reject(plan.template)[nodes] != 0).any():
+                return False
+        return bool(lacking[nodes].all())
+
     @cached_property
     def affinity_peers(self) -> frozenset[int]:
         """The templates of pods that some required podAffinity asks for."""

@@ -55,7 +55,7 @@ def scale(cluster: Cluster, workload: str, replicas: int, *, now: datetime | Non
     surplus = list(surplus_of(cluster, found, replicas, now))
     scaled = with_workload(cluster, resized(found, replicas))
     victims = [pod for share in surplus for pod in share.victims]
-    notes = (*_blocked(found, surplus), *overruled(cluster, found, replicas))
+    notes = (*held_up(found, surplus), *overruled(cluster, found, replicas))
     return noted(without_pods(scaled, victims), notes)
 
 
@@ -209,7 +209,7 @@ def resized(workload: Workload, replicas: int) -> Workload:
     return workload.changed("spec", **update)
 
 
-def _blocked(workload: Workload, surplus: Sequence[Replicas]) -> Iterator[str]:
+def held_up(workload: Workload, surplus: Sequence[Replicas]) -> Iterator[str]:
     """A note when a StatefulSet would first wait for a pod that it keeps."""
     if not isinstance(workload, StatefulSet) or workload.spec.pod_management_policy == "Parallel":
         return

@@ -218,6 +218,17 @@ def test_a_stateful_set_is_shown_but_not_steered() -> None:
     assert [note for note in document.notes if "does not look at deletion costs" in note]
 
 
+@pytest.mark.parametrize(("going", "waits"), [("OrderedReady", True), ("Parallel", False)])
+def test_a_stateful_set_waits_for_the_pods_that_it_keeps(going: str, waits: bool) -> None:
+    """One that is pending may be so for ever: until then no pod goes, which a note says."""
+    owner = scaled("StatefulSet", "db", 3)
+    owner["spec"]["podManagementPolicy"] = going
+    pods = [replica(owner, f"db-{number}", name) for number, name in enumerate(("a1", "", "b1"))]
+    document = scale_down(cluster(*ZONES, owner, *pods), {"sts/db": 2})
+    assert document.controller.victims == ("default/db-2",)
+    assert any("db-1 is not ready, and with OrderedReady" in note for note in document.notes) == waits
+
+
 def test_workloads_that_count_each_other_are_chosen_for_together() -> None:
     """Each alone would leave its zone; together one of them must give up the other zone."""
     first = scaled("Deployment", "one", 2, app="web", spread=[spread()])

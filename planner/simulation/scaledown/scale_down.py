@@ -39,7 +39,7 @@ from planner.simulation.scaledown.deletion_costs import Share, annotated, heeds_
 from planner.simulation.scaledown.replica_groups import in_numbers
 from planner.state.state import State
 from planner.whatif.autoscaling import overruled
-from planner.whatif.scaling import Replicas, scalable, surplus_of
+from planner.whatif.scaling import Replicas, held_up, scalable, surplus_of
 from planner.whatif.victims import as_of
 
 if TYPE_CHECKING:
@@ -235,6 +235,7 @@ class _VictimSearch:
 
     def _notes(self) -> Iterator[str]:
         for target in self._targets:
+            yield from held_up(target.workload, target.replicas)
             yield from overruled(self._cluster, target.workload, target.keep)
             if target.is_rolling:
                 yield (

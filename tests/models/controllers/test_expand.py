@@ -72,6 +72,27 @@ def test_a_deployment_continues_with_its_newest_replica_set() -> None:
     assert made[0].metadata.labels["pod-template-hash"] == "hash10"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "paused", "made"),
+    [(4, False, ["web-old-1"]), (6, False, ["web-new-1", "web-new-2"]), (4, True, [])],
+)
+def test_in_a_rolling_update_each_replica_set_makes_up_its_number(
+    wanted: int, paused: bool, made: list[str]
+) -> None:
+    """They were told their numbers, 3 and 2, for 4 replicas with surge: the old one lacks a pod.
+
+    With another number of replicas they will be told others.
+    """
+    web = workload("Deployment", "web", replicas=wanted)
+    web["spec"]["paused"] = paused
+    old, new = replica_set("web-old", web, 1, replicas=3), replica_set("web-new", web, 2, replicas=2)
+    for item in (old, new):
+        item["spec"]["template"] = web["spec"]["template"]
+        item["metadata"]["annotations"]["deployment.kubernetes.io/desired-replicas"] = "4"
+    alive = [pod("a", old), pod("b", old), pod("c", new), pod("d", new)]
+    assert names(new_pods(web, old, new, *alive)) == made
+
+
 def test_new_names_collide_with_nothing() -> None:
     """A name that a pod has already, whatever owns it, is passed over."""
     made = new_pods(workload("ReplicaSet", "web", replicas=2), pod("web-1"))

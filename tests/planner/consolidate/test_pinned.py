@@ -17,7 +17,7 @@ from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from planner.whatif.nodes import cordon
 from tests import seeds
-from tests.builders import ZONE, budget, cluster, node, pod, spread
+from tests.builders import HOST, ZONE, budget, cluster, node, pod, spread, term
 from tests.planner.consolidate.replay import failure
 from tests.planner.consolidate.test_plan import drawn_until, owned, planned
 
@@ -64,6 +64,19 @@ def test_pods_of_stateful_sets_are_led_by_cordons() -> None:
     plan = consolidate(found, pins=True)
     assert len(plan.removed) == 2
     assert plan.status == "Optimal"
+
+
+@pytest.mark.parametrize(
+    ("owner", "near", "moves"), [("ReplicaSet", "db", 1), ("ReplicaSet", "web", 0), ("StatefulSet", "web", 1)]
+)
+def test_a_pod_that_its_own_affinity_keeps_out_stays(owner: str, near: str, moves: int) -> None:
+    """As long as the old pod ends, the new one has to be near it, and its end wakes no scheduler.
+
+    A pod that comes after the end, as of a StatefulSet, is the first of its kind.
+    """
+    web = pod("web-0", "n1", app="web", owner=f"{owner}/web", near=[term(HOST, near)])
+    plan = consolidate(cluster(node("n1"), node("n2"), web, pod("bare", "n2", app="db")), pins=True)
+    assert len(plan.steps) == moves
 
 
 def test_a_spread_may_be_worse_until_the_replacement_is_there() -> None:

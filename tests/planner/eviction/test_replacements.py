@@ -28,10 +28,10 @@ def limits(**item: Any) -> Object:
     }
 
 
-def lopsided(*objects: Object, told: str = "", **words: Any) -> Any:
+def lopsided(*objects: Object, told: str = "", kind: str = "ReplicaSet", **words: Any) -> Any:
     """Four pods of 1 cpu in zone a, none in zone b, under a hard constraint.
 
-    `told` is what the API server said when their ReplicaSet last tried to make one.
+    `told` is what the API server said when their controller last tried to make one.
     """
     spread = [
         {
@@ -47,18 +47,14 @@ def lopsided(*objects: Object, told: str = "", **words: Any) -> Any:
         "metadata": {"labels": {"app": "web"}},
         "spec": {"containers": [container], "topologySpreadConstraints": spread, **named},
     }
-    owner = {
-        "kind": "ReplicaSet",
-        "apiVersion": "apps/v1",
-        "metadata": {"name": "web"},
-        "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}, "template": template},
-    }
+    owner = {**builders.workload(kind, "web"), "metadata": {"name": "web"}}
+    owner["spec"] |= {"replicas": 4, "template": template}
     if told:
         failed = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": told}
         owner["status"] = {"conditions": [failed]}
     pods = [pod(f"web-{n}", on="a1", app="web", cpu="1", spread=spread, **words) for n in range(4)]
     for item in pods:
-        item["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "controller": True}]
+        item["metadata"]["ownerReferences"] = [{"kind": kind, "name": "web", "controller": True}]
     return cluster(node("a1", zone="a"), node("b1", zone="b"), owner, *pods, *objects)
 
 
@@ -97,19 +93,24 @@ def test_no_pod_is_evicted_that_might_not_come_back_as_it_was(rules: list[Object
     assert len(plan.steps) == moves
 
 
-def test_no_pod_is_evicted_whose_replica_set_was_refused_the_last_one() -> None:
+@pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController"])
+def test_no_pod_is_evicted_whose_controller_was_refused_the_last_one(kind: str) -> None:
     """A policy that is newer than the pods shows there alone, and only where a pod was missing."""
     told = 'pods "web-x" is forbidden: by us'
-    assert rebalance(lopsided(told=told), time_limit=5).steps == ()
+    assert len(rebalance(lopsided(kind=kind), time_limit=5).steps) == 2
+    assert rebalance(lopsided(told=told, kind=kind), time_limit=5).steps == ()
 
 
 @pytest.mark.parametrize(
     ("there", "line"),
     [
         (lopsided(limits(max={"cpu": "500m"})), "must be less than or equal to cpu limit of 500m"),
-        (lopsided(told='pods "web-x" is forbidden: by us'), "not created: forbidden: by us"),
+        *(
+            (lopsided(told='pods "web-x" is forbidden: by us', kind=kind), "not created: forbidden: by us")
+            for kind in ("ReplicaSet", "ReplicationController")
+        ),
     ],
-    ids=["LimitRange", "ReplicaFailure"],
+    ids=["LimitRange", "ReplicaSet", "ReplicationController"],
 )
 def test_a_drain_tells_which_pods_are_not_made_again(there: Any, line: str) -> None:
     """They were said to land on the other node."""
