@@ -158,7 +158,7 @@ def _server_version(command: Sequence[str]) -> str:
     told = _told(answer)[-1]
     if "(Forbidden)" not in told:
         raise InputError(
-            [f"kubectl: {told}; -f, --snapshot of rollout and --snapshots of fleet read files instead"]
+            [f"kubectl: {told} (-f, --snapshot of rollout and --snapshots of fleet read files instead)"]
         )
     return ""
 

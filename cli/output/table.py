@@ -40,8 +40,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Words]], screen: Screen)
     tones: list[list[Tone]] = [["strong"] * len(heads), *([tone_of(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
     widths, below = _fitted(lines, widths, screen.width, whole=screen.whole)
-    for number, (line, tone) in enumerate(zip(lines, tones, strict=True)):
-        yield from _row(line, tone, widths, screen, below=below, head=not number)
+    for line, tone in zip(lines, tones, strict=True):
+        yield from _row(line, tone, widths, screen, below=below)
 
 
 def _fitted(
@@ -90,7 +90,7 @@ def _narrowed(widths: list[int], longest: list[int], room: int) -> list[int]:
 
 
 def _row(
-    line: list[str], tones: Sequence[Tone], widths: list[int], screen: Screen, *, below: bool, head: bool
+    line: list[str], tones: Sequence[Tone], widths: list[int], screen: Screen, *, below: bool
 ) -> Iterator[str]:
     """The lines that a row takes."""
     *first, last = line
@@ -100,7 +100,7 @@ def _row(
     for number in range(max(map(len, columns))):
         parts = [column[number] if number < len(column) else "" for column in columns]
         yield _joined(parts, tones, widths, screen)
-    if below and not head:
+    if below:
         inner = None if screen.width is None else screen.width - len(_INDENT)
         yield from (
             _INDENT + painted(part, tones[-1], screen) for part in folded(last, inner, whole=screen.whole)

@@ -99,7 +99,7 @@ def _from_input(value: object) -> int:
 def _no_quantity(value: object) -> str:
     """What is wrong with a value, spelled as in a manifest."""
     spelled = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
-    return f"{spelled} is not a quantity (for example 500m or 2)"
+    return f"{spelled} is not a quantity (for example 500m or 2Gi)"
 
 
 def _amount(value: object) -> int:

@@ -148,7 +148,8 @@ def _added(setting: Setting) -> Iterator[AddedNode]:
 
 
 def _kept(setting: Setting, emptied: Emptied, *, proved: bool) -> Iterator[KeptNode]:
-    least = "no plan leaves cheaper nodes" if proved else "no cheaper set of nodes was found"
+    within = "" if setting.question.max_moves is None else " within the limit of moves"
+    least = f"no plan{within} leaves cheaper nodes" if proved else "no cheaper set of nodes was found"
     problem, prices = emptied.trial.problem, setting.prices
     for node in np.flatnonzero(~emptied.removed & ~setting.added).tolist():
         held = setting.removable.kept.get(node)

@@ -58,8 +58,6 @@ class TrialState:
         self._nominated = static.promised
         self._first = state.mark()
         self._gone: list[_Gone] = []
-        #: The templates of which a pod was refused, and the mark of the state then.
-        self._refused: dict[int, int] = {}
         #: Which pods came and left, in order, when groups of pods were tried without some that are deleted.
         self._moves_without: dict[Hashable, Sequence[tuple[int, int, bool]]] = {}
 
@@ -106,21 +104,13 @@ class TrialState:
         return mark
 
     def try_until_refused(self, group: Sequence[int]) -> tuple[Sequence[int], bool]:
-        """The pods that were tried, and whether the last of them was refused.
-
-        The first is taken to be refused where nothing has changed since a pod like it was.
-        """
-        state, template = self.scheduler.state, int(self.scheduler.problem.template_of[group[0]])
-        if self._refused.get(template) == state.mark():
-            return group[:1], True
+        """The pods that were tried, and whether the last of them was refused."""
         for number, pod in enumerate(group, start=1):
             if not self.scheduler.places(pod):
-                self._refused[template] = state.mark()
                 return group[:number], True
         return group, False
 
     def _back_to(self, kept: int) -> None:
-        self._refused.clear()
         if kept < len(self._gone):
             self.scheduler.state.rollback(self._gone[kept].mark)
             del self._gone[kept:]

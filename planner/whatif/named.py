@@ -94,7 +94,7 @@ def pod_named(cluster: Cluster, text: str, namespace: str | None = None) -> Pod:
         for pod in cluster.pods
         if text == pod.key or (name == pod.name and namespace in (None, pod.namespace))
     ]
-    return _only("pod", text, matches, (pod.key for pod in cluster.pods), namespace)
+    return _only("pod", name, matches, (pod.key for pod in cluster.pods), namespace)
 
 
 def kind_named(word: str) -> str | None:

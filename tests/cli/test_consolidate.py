@@ -249,4 +249,5 @@ def test_a_proof_names_the_limit_of_moves(planner: Planner, snapshot: str) -> No
     """Without the limit it would be false: one move empties a node."""
     limited = planner("consolidate", "-f", snapshot, "--pin", "--max-moves", "0").out
     assert "Proved: no plan without a move leaves cheaper nodes" in limited
+    assert " no plan within the limit of moves leaves cheaper nodes\n" in limited
     assert "Proved: no plan leaves cheaper nodes" in planner("consolidate", "-f", snapshot, "--pin").out

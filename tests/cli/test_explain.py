@@ -131,6 +131,7 @@ def test_a_pod_that_is_not_there(planner: Planner, stuck: str) -> None:
     [
         (["twin"], "twin: there is a pod of this name in several namespaces: bank, shop"),
         (["shop/twn"], "there is no pod shop/twn in the cluster (did you mean shop/twin?)"),
+        (["pod/shop/twn"], "there is no pod shop/twn in the cluster (did you mean shop/twin?)"),
         (["twin", "-n", "play"], "there is no pod twin in namespace play (did you mean shop/twin?)"),
     ],
 )

@@ -181,10 +181,13 @@ def test_a_terminal_folds_the_last_column_below_itself() -> None:
 
 
 def test_a_narrow_terminal_folds_it_below_the_row() -> None:
-    """Where there is no room beside it, the last column loses its head and goes below."""
+    """Where there is no room beside it, the last column goes below, and its head with it.
+
+    What went wrong: without the head `NodeResourcesFit` below a row of `capacity` said nothing.
+    """
     lines = list(table(HEADS, [ROW], Screen(34)))
-    assert lines[:2] == ["NAME", "web"]
-    assert lines[2].startswith("    part 0, part 1")
+    assert lines[:3] == ["NAME", "    PARTS", "web"]
+    assert lines[3].startswith("    part 0, part 1")
 
 
 def test_ends_that_read_alike_are_told_once() -> None:

@@ -37,10 +37,10 @@ def sections(document: Rollout, page: Page) -> Iterator[Section]:
 def _fixes(document: Rollout, page: Page) -> Iterator[Block]:
     for number, fix in enumerate(document.fixes, start=1):
         if number == 1:
-            yield Sentence(f"Each of these lets every draw complete{_AS_BEFORE}:")
+            yield Sentence(f"Each of these lets every run complete{_AS_BEFORE}:")
         yield from fix_blocks(number, fix, page)
     if not document.fixes and (document.broken or not document.completes):
-        yield Sentence(f"No change that was tried lets every draw complete{_AS_BEFORE}.")
+        yield Sentence(f"No change that was tried lets every run complete{_AS_BEFORE}.")
 
 
 def names(document: Rollout) -> Iterator[str]:

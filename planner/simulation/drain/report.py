@@ -25,6 +25,9 @@ from planner.simulation.drain import held
 from planner.simulation.drain.play import Drained
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 
+_BARE = "no controller: kubectl drain asks for --force, nothing makes such pods again"
+_SCRATCH = "emptyDir volumes: kubectl drain asks for --delete-emptydir-data, their content is lost"
+
 
 def job_of(job: Job, impact: Impact) -> DrainedJob:
     """What the evictions do to a Job."""
@@ -93,18 +96,11 @@ def pending_of(
 
 def overridden(problem: Problem, evicted: Sequence[int]) -> Iterator[str]:
     """What `kubectl drain` does only when told to: pods that nothing makes again, data that is lost."""
-    if bare := held.without_controller(problem, evicted):
-        more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
-        yield (
-            f"{problem.pods[bare[0]].key}{more} no controller: kubectl drain asks for --force, nothing makes "
-            "such pods again"
-        )
-    if scratch := held.with_scratch_data(problem, evicted):
-        more = f" and {len(scratch) - 1} more have" if len(scratch) > 1 else " has"
-        yield (
-            f"{problem.pods[scratch[0]].key}{more} emptyDir volumes: kubectl drain asks for "
-            "--delete-emptydir-data, their content is lost"
-        )
+    bare, scratch = held.without_controller(problem, evicted), held.with_scratch_data(problem, evicted)
+    for pods, told in ((bare, _BARE), (scratch, _SCRATCH)):
+        if pods:
+            have = f" and {len(pods) - 1} more have" if len(pods) > 1 else " has"
+            yield f"{problem.pods[pods[0]].key}{have} {told}"
 
 
 def not_made_again(problem: Problem, controllers: Controllers, evicted: Sequence[int]) -> Iterator[str]:

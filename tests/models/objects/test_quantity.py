@@ -60,7 +60,7 @@ def test_known_quantities(text: str | float, nano: int) -> None:
 )  # fmt: skip
 def test_what_is_no_quantity(text: str) -> None:
     """Anything else is refused in words that show what was found and what was expected."""
-    with pytest.raises(ValueError, match="is not a quantity \\(for example 500m or 2\\)"):
+    with pytest.raises(ValueError, match="is not a quantity \\(for example 500m or 2Gi\\)"):
         parse_quantity(text)
 
 

@@ -38,7 +38,7 @@ def container(**fields: Any) -> Object:
     [
         (
             container(resources={"requests": {"cpu": "0.5x"}}),
-            "spec.containers[0].resources.requests.cpu: '0.5x' is not a quantity (for example 500m or 2)",
+            "spec.containers[0].resources.requests.cpu: '0.5x' is not a quantity (for example 500m or 2Gi)",
         ),
         (
             container(resources={"requests": {"cpu": "-1"}}),
@@ -50,11 +50,11 @@ def container(**fields: Any) -> Object:
         ),
         (
             container(resources={"requests": {"cpu": []}}),
-            "spec.containers[0].resources.requests.cpu: [] is not a quantity (for example 500m or 2)",
+            "spec.containers[0].resources.requests.cpu: [] is not a quantity (for example 500m or 2Gi)",
         ),
         (
             container(resources={"requests": {"cpu": True}}),
-            "spec.containers[0].resources.requests.cpu: true is not a quantity (for example 500m or 2)",
+            "spec.containers[0].resources.requests.cpu: true is not a quantity (for example 500m or 2Gi)",
         ),
         (
             container(ports=[{"containerPort": 80, "protocol": "ICMP"}]),
@@ -254,7 +254,7 @@ def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
     place = f"{tmp_path}/a.yaml, document 2, Deployment default/web, spec"
     assert caught.value.problems == (
         f"{place}.template.spec.containers[0].resources.limits.cpu: "
-        "'x' is not a quantity (for example 500m or 2)",
+        "'x' is not a quantity (for example 500m or 2Gi)",
         f"{place}.replicas: expected a whole number, found '3'",
         f"{tmp_path}/a.yaml, document 3, Node, metadata: is required",
         f"{tmp_path}/b.yaml, line 2: broken YAML: did not find expected node content",
