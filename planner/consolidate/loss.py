@@ -1,9 +1,9 @@
 """`--survive KEY`: whichever domain of a key is lost, kube-scheduler places every pod that is made again.
 
 A plan is judged by the simulation that `planner check --survive` makes.  Pods that preemption evicts in it
-are counted, too: what is made in their place finds no node.  A search knows less (`loss_room`).  Pods that go
-with their node, as those of DaemonSets, are not counted when they are preempted: no plan has to leave them
-their room.
+are counted, too, where none comes in their place.  A search knows less (`loss_room`).  Pods that go with
+their node, as those of DaemonSets, are not counted when they are preempted: no plan has to leave them their
+room.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from models import Cluster
 from models.words import value_told
+from planner.consolidate.removable import goes_with_its_node
 from planner.explain.at_rest import AtRest
 from planner.explain.before_loss import BeforeLoss
 from planner.moves.movable import Movable
@@ -38,21 +39,15 @@ def never_over() -> bool:
 
 
 class PodsWithoutNode(NamedTuple):
-    """How many pods stay pending when a domain is lost, and how many of those that preemption evicts then."""
+    """How many pods find no node when a domain is lost."""
 
-    pending: int
-    evicted: int
+    pods: int
     #: What those that stay pending request, by resource.
     requests: tuple[tuple[str, int], ...] = ()
 
-    @property
-    def pods(self) -> int:
-        """All that find no node."""
-        return self.pending + self.evicted
-
     def is_worse(self, other: PodsWithoutNode) -> bool:
-        """Whether more pods stay pending than in another cluster, or find no node at all."""
-        return self.pending > other.pending or self.pods > other.pods
+        """Whether more pods find no node than in another cluster."""
+        return self.pods > other.pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class DomainLosses:
     of_domain: Mapping[str, PodsWithoutNode]
     #: How many pods preemption evicts before anything is lost.
     evicted: int
-    #: Whether controllers make every pod again that may move: some do not where there are too many.
+    #: Whether all pods come again together that come again one by one: some sets have too many.
     all_come_again: bool
     #: The cluster as it is now, compiled: most pods of another one are among its pods.
     problem: Problem = field(compare=False, repr=False)
@@ -160,7 +155,7 @@ class DomainLosses:
                 yield f"when {lost} {pods} no node as the cluster is now; no more will"
 
 
-_NONE = PodsWithoutNode(0, 0)
+_NONE = PodsWithoutNode(0)
 
 
 def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
@@ -170,10 +165,21 @@ def _loss(before: BeforeLoss, after: AtRest) -> PodsWithoutNode:
         amounts = after.problem.template(pods[0]).amounts
         for name, amount in zip(after.problem.resources, amounts, strict=True):
             requests[name] += amount * len(pods)
-    return PodsWithoutNode(len(left), len(before.preempted(after)), (*requests.items(),))
+    return PodsWithoutNode(len(left) + len(before.preempted(after)), (*requests.items(),))
+
+
+def is_made_again(problem: Problem, pod: int) -> bool:
+    """Whether a controller makes a pod again on another node."""
+    return problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod)
+
+
+def is_made_alike(problem: Problem, movable: Movable, pod: int) -> bool:
+    """Whether, if it alone is lost, another pod is certain to come in its place, and needs as much room."""
+    alike = bool(movable.weights[pod]) or movable.controllers.takes_as_much(pod)
+    return alike and is_made_again(problem, pod)
 
 
 def _all_come_again(problem: Problem, movable: Movable) -> bool:
-    cluster = problem.cluster
-    gone = [problem.pods[pod] for pod in np.flatnonzero(movable.weights).tolist()]
+    cluster, running = problem.cluster, np.flatnonzero(problem.node_of >= 0).tolist()
+    gone = [problem.pods[pod] for pod in running if is_made_alike(problem, movable, pod)]
     return len(without_pods(cluster, gone, returning=gone).pods) == len(cluster.pods)

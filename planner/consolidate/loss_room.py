@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.consolidate.layout import Reserve, thousand_for
-from planner.consolidate.loss import DomainLosses, PodsWithoutNode
+from planner.consolidate.loss import DomainLosses, PodsWithoutNode, is_made_again, is_made_alike
 from planner.consolidate.removable import goes_with_its_node
 from planner.consolidate.setting import Setting
 from planner.constraints.family import PLENTY
@@ -159,22 +159,12 @@ def _not_outranked(problem: Problem, pods: Codes) -> Codes:
         pod.priority
         for number, pod in enumerate(problem.pods)
         if pod.spec.preemption_policy != "Never"
-        and (problem.node_of[number] < 0 or _is_made_again(problem, number))
+        and (problem.node_of[number] < 0 or is_made_again(problem, number))
     ]
     if not waiting:
         return pods
     ends = np.array([problem.pods[pod].is_terminating for pod in pods.tolist()], bool)
     return pods[ends | (problem.priorities[pods] >= max(waiting))]
-
-
-def _is_made_again(problem: Problem, pod: int) -> bool:
-    """Whether a controller makes a pod again on another node."""
-    return problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod)
-
-
-def _is_made_alike(movable: Movable, pod: int) -> bool:
-    """Whether what a controller makes in place of a lost pod is certain to come, and needs as much room."""
-    return bool(movable.weights[pod]) or movable.controllers.takes_as_much(pod)
 
 
 class _PodsByLoss(NamedTuple):
@@ -203,8 +193,12 @@ def _by_loss(problem: Problem, movable: Movable) -> _PodsByLoss:
             # It may end with its Job, wherever it is.
             continue
         placed = problem.pods[pod].spec.scheduler_name in schedulers
-        if placed and _is_made_again(problem, pod) and _is_made_alike(movable, pod):
+        if placed and is_made_alike(problem, movable, pod):
             again.append(pod)
+        elif goes_with_its_node(problem, pod):
+            going.append(pod)
         elif not movable.weights[pod]:
-            (going if goes_with_its_node(problem, pod) else stays).append(pod)
-    return _PodsByLoss(*(np.array(pods, np.intp) for pods in (going, again, stays)))
+            stays.append(pod)
+    found = _PodsByLoss(*(np.array(pods, np.intp) for pods in (going, again, stays)))
+    bare = [problem.pods[pod].metadata.controller is None for pod in stays]
+    return found._replace(staying=np.union1d(found.staying[bare], _not_outranked(problem, found.staying)))

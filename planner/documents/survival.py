@@ -47,7 +47,7 @@ class LostPending(WorkloadPart):
     sought: bool = True
     """Whether one was looked for, as it is for the 20 kinds of pods of each loss that are the most. In
     `meanwhile` none is for workloads of which as many pods stay pending once the nodes are gone. Nor is one
-    for pods that are preempted, or that no scheduler is asked about."""
+    for pods that are preempted for good, or that no scheduler is asked about."""
 
 
 class DomainLoss(DocumentPart):

@@ -7,7 +7,7 @@ what keeps a pod pending is judged in the state in which another round changes n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -23,7 +23,6 @@ from planner.explain.new_daemons import NewDaemons
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
-from planner.scheduler.other_ties import turns_drawn
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
@@ -43,16 +42,13 @@ class AtRest:
         preemption: bool,
         effort: ExplainEffort = STANDARD.explain,
         seed: int | None = None,
-        is_new: Callable[[Pod], bool] = lambda pod: False,
     ) -> None:
         """Run the queue until it has nothing more to give.
 
-        With a seed nodes are sampled and ties drawn, and the pods that are new come in any order.
+        With a seed nodes are sampled and ties drawn.
         """
         self.problem = problem
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
-        if seed is not None:
-            self.scheduler.queue = turns_drawn(problem, self.scheduler.queue, is_new, seed)
         self.preemption, self.effort = preemption, effort
         self.left: list[int] = []
         self.evicted: list[int] = []
@@ -164,7 +160,8 @@ class AtRest:
     def cluster(self) -> Cluster:
         """The snapshot with all pods where the scheduler put them; the same one where nothing has changed.
 
-        In place of pods that preemption evicted there are those that their controllers make next.
+        In place of pods that preemption evicted there are those that their controllers make next, beside
+        those that a quota had refused.
         """
         problem, names = self.problem, self.problem.nodes.names
         node_of = self.scheduler.state.node_of.tolist()
@@ -175,7 +172,10 @@ class AtRest:
             node = -1 if number is None else node_of[number]
             found.append(pod.on(names[node]) if node >= 0 and names[node] != pod.node_name else pod)
         placed = replace(problem.cluster, pods=tuple(found)) if self._changes else problem.cluster
-        gone = [problem.pods[pod] for pod in evicted]
+        again = [
+            pod for pod in problem.refused if evicted and problem.pods[pod].metadata.controller is not None
+        ]
+        gone = [problem.pods[pod] for pod in (*evicted, *again)]
         returning = [pod for pod in gone if not pod.is_mirror]
         return without_pods(placed, gone, returning=returning) if gone else placed
 

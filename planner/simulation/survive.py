@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from models import Cluster
@@ -19,7 +19,6 @@ from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch, TestedFix
 from planner.explain.trial_states import TrialStates
-from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, DrawEffort, Effort, ExplainEffort
 from planner.scheduler import other_ties
@@ -76,11 +75,8 @@ def _failing_draws(
     for number, loss in enumerate(survived) if seeds else ():
         report_best(f"all survive: {number} of {len(survived)} lost with other ties, now {loss.domain}")
         draws = before.drawn(loss.domain, seeds)
-        found = ((draw, [*before.left(draw), *before.preempted(draw)]) for draw in draws)
-        yield (
-            loss.domain,
-            [_workload(draw.problem, Owners(draw.problem.cluster), left[0]) for draw, left in found if left],
-        )
+        found = ((Owners(draw.problem.cluster), [*before.without_node(draw)]) for draw in draws)
+        yield loss.domain, [_workload(owners, left[0]) for owners, left in found if left]
 
 
 def _about_draws(failing: Mapping[str, Sequence[Workload]], effort: DrawEffort) -> Iterator[str]:
@@ -129,20 +125,22 @@ class _Losses:
         """How many pods are left once the nodes are removed, and the loss but for what is meanwhile."""
         before = self._before
         after = self._kept(before.without(domain))
-        left = before.left(after)
+        pods, left = after.problem.pods, before.left(after)
         pending = [*_pending(after, left, (self._key, domain))]
-        preempted, waiting = before.preempted(after), before.not_replaced(after)
-        asked = {*left}
-        again = {pod: reason for pod, reason in waiting.items() if pod not in asked}
-        replaced = [pod for pod in before.replaced(after, preempted) if pod not in waiting]
-        rows = tuple(_workloads(before, self._there, domain, after, ([*left, *again], preempted, replaced)))
-        others = again | {pod: _preempted(after.problem.pods[pod]) for pod in preempted}
+        waiting = before.not_replaced(after)
+        others = [(pods[pod], reason) for pod, reason in waiting.items() if pod not in {*left}]
+        others += [(pod, _preempted(pod)) for pod in before.preempted(after)]
+        owners = Owners(after.problem.cluster)
+        missing = [*(pods[pod] for pod in left), *(pod for pod, _ in others)]
+        replaced = before.replaced(domain, after, waiting)
+        numbers = [Counter(_workload(owners, pod) for pod in some) for some in (missing, replaced)]
+        rows = tuple(_workloads(before, self._there, domain, after, numbers))
         return len(left), DomainLoss(
             domain=domain,
             nodes=len(before.nodes_of(domain)),
             pods=sum(row.lost for row in rows),
             workloads=rows,
-            pending=(*pending, *_not_explained(after.problem, others)),
+            pending=(*pending, *_not_explained(owners, others)),
             ok=all(row.ok for row in rows),
         )
 
@@ -153,11 +151,11 @@ class _Losses:
         """
         meanwhile = self._kept(self._before.unreachable(domain))
         more = self._before.left(meanwhile)
-        stuck = dict.fromkeys(self._before.waiting_for_the_end(domain), NOT_ENDED)
+        stuck = [(pod, NOT_ENDED) for pod in self._before.waiting_for_the_end(domain)]
         if len(more) + len(stuck) <= left:
             return ()
         pending = _pending(meanwhile, more, (self._key, domain), later)
-        return (*pending, *_not_explained(self._before.problem, stuck))
+        return (*pending, *_not_explained(Owners(self._before.problem.cluster), stuck))
 
     def _kept(self, found: AtRest) -> AtRest:
         """The same, out of reach of the garbage collector where the process ends before it is garbage."""
@@ -171,17 +169,17 @@ def _tell(number: int, domains: Sequence[str]) -> None:
     report_best(f"{number} of {len(domains)} done, now {domains[number]}")
 
 
-def _not_explained(problem: Problem, reasons: Mapping[int, str]) -> Iterator[LostPending]:
+def _not_explained(owners: Owners, reasons: Iterable[tuple[Pod, str]]) -> Iterator[LostPending]:
     """Rows of pods for which no change is looked for, those of a workload with one reason together."""
-    owners, groups = Owners(problem.cluster), dict[tuple[Workload, str], list[int]]()
-    for pod, reason in reasons.items():
-        groups.setdefault((_workload(problem, owners, pod), reason), []).append(pod)
+    groups = dict[tuple[Workload, str], list[Pod]]()
+    for pod, reason in reasons:
+        groups.setdefault((_workload(owners, pod), reason), []).append(pod)
     for ((namespace, workload), reason), several in groups.items():
         yield LostPending(
             namespace=namespace,
             workload=workload,
             pods=len(several),
-            example=problem.pods[several[0]].key,
+            example=several[0].key,
             message=reason,
             sought=False,
         )
@@ -189,7 +187,7 @@ def _not_explained(problem: Problem, reasons: Mapping[int, str]) -> Iterator[Los
 
 def _preempted(pod: Pod) -> str:
     """Why a pod that preemption evicts has no node in the end."""
-    then = "nothing makes it again" if pod.metadata.controller is None else "no node is free for it then"
+    then = "nothing makes it again" if pod.metadata.controller is None else "the cluster is not at rest then"
     return f"preempted by a pod of higher priority, and {then}"
 
 
@@ -202,7 +200,7 @@ class _Replicas:
         self._on: dict[str, Counter[tuple[Workload, bool]]] = {}
         for number, pod in enumerate(before.problem.pods):
             if pod.node_name and is_replica(pod):
-                workload, is_ready = (pod.namespace, owners.of(pod)), before.is_ready(number)
+                workload, is_ready = _workload(owners, pod), before.is_ready(number)
                 self.replicas[workload] += 1
                 self.ready[workload] += is_ready
                 self._on.setdefault(pod.node_name, Counter())[workload, is_ready] += 1
@@ -224,16 +222,17 @@ def _of_failing_jobs(before: BeforeLoss, domain: str) -> Iterator[tuple[Workload
     for pod in before.problem.pods if failing else ():
         job = before.jobs.job_of(pod) if pod.node_name and is_replica(pod) else None
         if job is not None and job.key in failing:
-            yield (pod.namespace, owners.of(pod)), failing[job.key]
+            yield _workload(owners, pod), failing[job.key]
 
 
 def _workloads(
-    before: BeforeLoss, there: _Replicas, domain: str, after: AtRest, pods: tuple[Sequence[int], ...]
+    before: BeforeLoss, there: _Replicas, domain: str, after: AtRest, numbers: Sequence[Counter[Workload]]
 ) -> Iterator[WorkloadLoss]:
     """Every workload that has pods in the domain, or pods that are pending because of it.
 
-    `pods` are those that are left, those that are preempted, and those that have another node.
+    `numbers` are how many are pending, and how many are replaced.
     """
+    pending, replaced = numbers
     replicas, ready = there.replicas, there.ready
     nodes = before.nodes_of(domain)
     lost, ready_lost = there.lost_with(nodes)
@@ -241,11 +240,7 @@ def _workloads(
     later = Owners(after.problem.cluster)
     for pod in after.problem.cluster.pods:
         if pod.node_name in nodes and is_replica(pod):
-            reasons.setdefault((pod.namespace, later.of(pod)), _BOUND.format(pod.node_name))
-    left, preempted, replaced = (
-        Counter(_workload(after.problem, later, pod) for pod in some) for some in pods
-    )
-    pending = left + preempted
+            reasons.setdefault(_workload(later, pod), _BOUND.format(pod.node_name))
     for workload in lost:
         if replicas[workload] > lost[workload] and ready[workload] == ready_lost[workload] > 0:
             reasons.setdefault(workload, _NONE_READY)
@@ -262,9 +257,8 @@ def _workloads(
         )
 
 
-def _workload(problem: Problem, owners: Owners, pod: int) -> Workload:
-    found = problem.pods[pod]
-    return found.namespace, owners.of(found)
+def _workload(owners: Owners, pod: Pod) -> Workload:
+    return pod.namespace, owners.of(pod)
 
 
 def _pending(
@@ -278,14 +272,15 @@ def _pending(
     owners = Owners(after.problem.cluster)
     states = TrialStates(after)
     groups = after.problem.by_template(left)
-    pending = Counter(_workload(after.problem, owners, pod) for pod in left)
+    pods_of = after.problem.pods
+    pending = Counter(_workload(owners, pods_of[pod]) for pod in left)
     for row in later:
         pending[row.namespace, row.workload] -= row.pods
-    more = [one for one, pods in groups.items() if pending[_workload(after.problem, owners, pods[0])] > 0]
+    more = [one for one, pods in groups.items() if pending[_workload(owners, pods_of[pods[0]])] > 0]
     explained = sorted(more, key=lambda one: -len(groups[one]))[: after.effort.losses_explained]
     for template, pods in groups.items():
         first, sought = pods[0], template in explained
-        namespace, workload = _workload(after.problem, owners, first)
+        namespace, workload = _workload(owners, pods_of[first])
         case = PendingCase.of(after, first)
         found = _way_out(case, pods, states, lost) if sought else None
         yield LostPending(

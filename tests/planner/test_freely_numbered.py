@@ -69,6 +69,15 @@ def test_as_many_as_there_are_replicas(number: int | None) -> None:
                 assert len(names(left)) == replicas, f"seed {seed}"
 
 
+def test_a_pod_of_another_ordinal_replaces_a_lost_one() -> None:
+    """What went wrong: st-1, which is made when st-7 is lost, was told nowhere."""
+    owner = scaled("StatefulSet", "st", 2, cpu="1")
+    nodes = (node(name, zone, cpu="8") for name, zone in zip(_NODES, "xyz", strict=True))
+    found = cluster(*nodes, owner, replica(owner, "st-7", "n0"), replica(owner, "st-0", "n1"))
+    (row,) = survive(found, ZONE).domains[0].workloads
+    assert (row.lost, row.replaced, row.pending) == (1, 1, 0)
+
+
 @pytest.mark.parametrize("number", seeds.given_and_fresh(198))
 @nothing_drawn()
 def test_every_pod_is_counted_and_goes_once(number: int | None) -> None:

@@ -2,12 +2,14 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from planner.proof.effort import STANDARD
 from planner.simulation.survive import survive
 from tests import seeds
-from tests.builders import ZONE, Object, cluster, node
+from tests.builders import ZONE, Object, cluster, labelled, node
 from tests.draws import nothing_drawn
 from tests.planner.test_survive import replicas, without
 
@@ -78,5 +80,39 @@ def test_of_every_priority_as_many_pods_are_lost_as_have_no_room(seed: int | Non
                 wanted = sum(pods for app, pods in number.items() if priority[app] == level)
                 assert pending[level] == max(0, wanted - room), (seed, loss)
                 room = max(0, room - wanted)
-            preempted += [found.message for found in loss.pending if found.message.startswith("preempted")]
+            preempted += [found.workload for found in loss.workloads if found.pending > found.lost]
     assert preempted
+
+
+def test_what_is_preempted_preempts_in_turn() -> None:
+    """What went wrong: `mid` was said to find no node, and `low`, which it takes one from, to survive."""
+    nodes = [node(name, zone=name, cpu="1") for name in "abc"]
+    high = replicas("high", "a", cpu="1", priority=9, only_on=[labelled(ZONE, "In", "a", "b")])
+    found = survive(cluster(*nodes, *high, *one("mid", "b", 5), *one("low", "c", 0)), ZONE)
+    loss = without(found, "a")
+    rows = {row.workload[11:]: (row.lost, row.replaced, row.pending, row.ok) for row in loss.workloads}
+    assert rows == {"high": (1, 1, 0, False), "low": (0, 0, 1, False)}
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 10])
+def test_where_no_round_is_the_last_one_pods_are_missing_all_the_same(rounds: int) -> None:
+    """Each pod takes the node of the next one; what no round tries any more is not said to have a node."""
+    names, objects = "abcde", list[Object]()
+    for number, name in enumerate(names):
+        next_one = names[number : number + 2]
+        objects += replicas(
+            name, name, cpu="1", priority=9 - number, only_on=[labelled(ZONE, "In", *next_one)]
+        )
+    found = cluster(*(node(name, zone=name, cpu="1") for name in names), *objects)
+    explain = replace(STANDARD.explain, rounds_to_rest=rounds)
+    loss = without(survive(found, ZONE, effort=replace(STANDARD, explain=explain)), "a")
+    assert [row.workload for row in loss.workloads if row.pending] == [
+        f"ReplicaSet/{'abcde'[min(rounds + 1, 4)]}"
+    ]
+    at_rest = "preempted by a pod of higher priority, and the cluster is not at rest then"
+    assert [row.message == at_rest for row in loss.pending] == [rounds < 4]
+
+
+def one(name: str, on: str, priority: int) -> list[Object]:
+    """A workload of one pod that fills a node."""
+    return replicas(name, on, cpu="1", priority=priority)

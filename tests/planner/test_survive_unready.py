@@ -8,7 +8,20 @@ import pytest
 
 from planner import drain
 from planner.simulation.survive import survive
-from tests.builders import ZONE, Object, claim, cluster, node, pod, quota, scaled, term, volume
+from tests.builders import (
+    ZONE,
+    Object,
+    claim,
+    cluster,
+    labelled,
+    node,
+    pod,
+    quota,
+    replica,
+    scaled,
+    term,
+    volume,
+)
 from tests.planner.test_survive import ZONES, replicas, row, without
 
 NOT_READY = [{"type": "Ready", "status": "False"}]
@@ -78,6 +91,16 @@ def test_a_lost_pod_waits_for_a_lower_one_that_is_lost_for_good(policy: str, pen
     assert row(without(found, "a")).pending == pending
 
 
+def test_a_lost_pod_waits_for_a_lower_ordinal_whatever_it_preempts() -> None:
+    """Where it preempts a pod it has a node, and it is not made all the same."""
+    objects = stateful("", "a", "c", podManagementPolicy="OrderedReady")
+    objects[2] = pod("db-1", on="a", app="db", cpu="4", priority=9, owner=objects[0])
+    low = replicas("low", "b", cpu="1")
+    loss = without(survive(cluster(*ZONES, *objects, *low), ZONE), "a")
+    rows = {item.workload: (item.replaced, item.pending) for item in loss.workloads}
+    assert rows["StatefulSet/db"] == (0, 1)
+
+
 def test_no_lost_pod_waits_for_one_that_is_made_again() -> None:
     """What went wrong: db-1 was said to wait for db-0, which was not ready, and is lost and made anew."""
     objects = stateful("a", "a", "b")
@@ -120,6 +143,33 @@ def test_pods_that_do_not_end_hold_their_share_of_a_quota_of_objects(seconds: in
     refused = "exceeded quota: q, requested: count/pods=1, used: count/pods=2, limited: count/pods=2"
     said = f"not created: forbidden: {refused}"
     assert [(left.pods, left.message) for left in loss.meanwhile] == [(1, said)] * stays
+
+
+def test_who_has_the_room_in_a_quota_is_drawn() -> None:
+    """What went wrong: in no draw a pod that a quota had refused had the room that a lost one leaves."""
+    other = scaled("ReplicaSet", "web", 1)
+    found = cluster(*ZONES, *replicas("db", "ab"), other, quota({"pods": "2"}))
+    loss = without(survive(found, ZONE), "a")
+    assert loss.ok
+    assert loss.failing_draws
+
+
+def test_a_lost_pod_is_made_before_one_of_a_higher_ordinal_that_a_quota_refused() -> None:
+    """What went wrong: db-1 took the room in the quota, and db-0 was pending, and said not to survive."""
+    objects = stateful("a", "", "b", podManagementPolicy="Parallel")
+    there = [item for item in objects if item["metadata"]["name"] != "db-1"]
+    loss = without(survive(cluster(*ZONES, *there, quota({"pods": "2"})), ZONE), "a")
+    assert (row(loss).replaced, loss.ok) == (1, True)
+
+
+def test_a_preempted_pod_is_made_before_one_of_a_higher_ordinal_that_a_quota_refused() -> None:
+    """What went wrong: as above, where a pod of higher priority takes the node of db-0."""
+    nodes = [node(name, zone=name, cpu="1") for name in "abc"]
+    owner = scaled("StatefulSet", "db", 2, cpu="1")
+    owner["spec"]["podManagementPolicy"] = "Parallel"
+    high = replicas("high", "a", cpu="1", priority=9, only_on=[labelled(ZONE, "In", "a", "b")])
+    found = cluster(*nodes, *high, owner, replica(owner, "db-0", "b"), quota({"pods": "2"}))
+    assert [row.pending for row in without(survive(found, ZONE), "a").workloads] == [0]
 
 
 def test_pods_that_do_not_end_keep_others_out_of_their_domain() -> None:

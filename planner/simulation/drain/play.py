@@ -144,10 +144,14 @@ class Drain:
             if self._is_made_again(pod):
                 self._found.not_created.append(pod)
             gone = True
-        self._create()
-        if gone:
-            self._try_refused()
+        self._make_again(has_room=gone)
         return gone
+
+    def _make_again(self, *, has_room: bool) -> bool:
+        """Have pods made that others may have left room for, evicted ones first unless chance decides."""
+        ways = [self._create, self._try_refused] if has_room else [self._create]
+        self._simulation.shuffle(ways)
+        return any([make() for make in ways])
 
     def _create(self) -> bool:
         """Have those pods made again whose turn it is; whether any is."""
@@ -198,12 +202,10 @@ class Drain:
                 continue
             simulation.end(double)
             moved = True
-        if moved:
-            self._try_refused()
-        return self._create() or moved
+        return self._make_again(has_room=moved) or moved
 
-    def _try_refused(self) -> None:
-        """Create pods that the API server refused before, those in the place of evicted ones first."""
+    def _try_refused(self) -> bool:
+        """Create pods that the API server refused before, first in place of evicted ones; whether any is."""
         simulation, again = self._simulation, set[int]()
         pods = sorted(simulation.refusals, key=lambda pod: self._predecessor.get(pod, pod) not in self._asked)
         simulation.shuffle(pods)
@@ -212,6 +214,7 @@ class Drain:
             # What refuses one pod of a template refuses all.
             if template not in again and not simulation.create(pod):
                 again.add(template)
+        return len(simulation.refusals) < len(pods)
 
 
 def pods_to_go(

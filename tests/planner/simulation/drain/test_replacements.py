@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import REQUIRED, ZONE, Object, labelled, node, pod, quota, term, workload
+from tests.builders import REQUIRED, ZONE, Object, labelled, node, pod, quota, scaled, term, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import job, of_job
 from tests.planner.simulation.rollout.running import running, web, zones
@@ -130,6 +130,17 @@ def test_a_pod_that_a_quota_refused_is_made_when_another_has_left(
     plan = drained([*zones("abb"), owner, *pods, *filled, many], "a1", force=True)
     assert (plan.before.pending, plan.after.pending) == pending
     assert plan.new_pending == 0
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "ReplicaSet"])
+def test_the_room_of_an_evicted_pod_in_a_quota_is_for_its_replacement(kind: str) -> None:
+    """What went wrong: a pod refused before came first where the next one is made after the end."""
+    owner, other = scaled(kind, "db", 1), scaled("ReplicaSet", "web", 1)
+    objects = [*zones("ab"), owner, other, pod("db-0", on="a1", app="db", owner=owner), quota({"pods": "1"})]
+    plan = drained(objects, "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == ["b1"]
+    assert (plan.before.pending, plan.after.pending, plan.new_pending) == (1, 1, 0)
+    assert plan.failing_draws
 
 
 @pytest.mark.parametrize(("kind", "node"), [("StatefulSet", "a2"), ("ReplicaSet", "b1")])

@@ -1,4 +1,4 @@
-"""A drain step by step, on manifests: every step is worked out anew by counting, and remembers nothing.
+"""Drains and lost nodes step by step, on manifests: every step is worked out anew, and nothing is remembered.
 
 Written from what Kubernetes does: `kubectl drain` evicts what budgets allow, controllers make what they lack
 and a quota has room for, `simulate` places what waits, a pod with a node is ready, and old pods end.
@@ -9,11 +9,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 from models import Cluster
 from planner import simulate
-from tests.builders import LONG_AGO, Object, budget, pod, quota, scaled, workload
+from tests.builders import (
+    HOST,
+    LONG_AGO,
+    ZONE,
+    Object,
+    budget,
+    node,
+    pod,
+    quota,
+    scaled,
+    spread,
+    term,
+    workload,
+)
 
+NAMES = ("a1", "a2", "b1", "b2", "c1")
+KINDS = ("ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 #: What the controller of a DaemonSet adds; the rest is in the pod's name.
 _TOLERATED: Object = {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}
 
@@ -77,7 +93,7 @@ class _Replica:
 
 @dataclass
 class Replay:
-    """The drain of nodes; `before` and `after` have how many pods are lacking or wait then."""
+    """Nodes that are drained or lost; `before` and `after` have how many pods are lacking or wait then."""
 
     nodes: Sequence[Object]
     apps: Sequence[App]
@@ -87,16 +103,48 @@ class Replay:
     before: Counter[str] = field(default_factory=Counter)
     after: Counter[str] = field(default_factory=Counter)
     blocked: set[str] = field(default_factory=set)
+    lost: list[_Replica] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
+    """How many pods of a workload are left when nodes are lost."""
     _made: int = 0
 
-    def run(self, going: Sequence[str], at_once: int) -> Replay:
-        """Cordon all nodes, and drain so many at a time; those that are not empty are tried again."""
-        for item in self.nodes:
-            item["spec"]["unschedulable"] = item["metadata"]["name"] in going
+    def _begin(self) -> None:
+        """Have all pods there, and those that controllers lack."""
         for app in self.apps:
             there = zip(app.wanted, app.places, strict=False)
             self.pods += [_Replica(name, app, on) for name, on in there]
         self._make(self.apps)
+
+    def lose(self, zone: str) -> Replay:
+        """Lose the nodes of a zone, and let controllers and the scheduler act.
+
+        StatefulSets make their pods at once, and what is preempted is made again once all others had a turn.
+        """
+        self._begin()
+        self._come_to_rest()
+        self.before = self._missing()
+        gone = {item["metadata"]["name"] for item in self.nodes if item["metadata"]["labels"][ZONE] == zone}
+        self.nodes = [item for item in self.nodes if item["metadata"]["name"] not in gone]
+        self.lost = [one for one in self.pods if one.node in gone]
+        self.pods = [one for one in self.pods if one.node not in gone]
+        for app in self.apps:
+            if app.kind == "DaemonSet":
+                app.wanted = [name for name in app.wanted if name.partition("-")[2] not in gone]
+            self.left[app.name] = sum(bool(one.node) for one in self.pods if one.app is app)
+        self._make(self.apps)
+        self._come_to_rest()
+        self.after = self._missing()
+        return self
+
+    def _come_to_rest(self) -> None:
+        while self._schedule(remade=False):
+            self._make(self.apps)
+
+    def drain(self, going: Sequence[str], at_once: int) -> Replay:
+        """Cordon all nodes, and drain so many at a time; those that are not empty are tried again."""
+        for item in self.nodes:
+            item["spec"]["unschedulable"] = item["metadata"]["name"] in going
+        self._begin()
         self._schedule()
         self.before, waiting = self._missing(), [*going]
         while waiting:
@@ -143,13 +191,13 @@ class Replay:
         """Have controllers make what they lack, as far as quotas have room; whether any pod comes."""
         before = self._made
         while coming := [(name, app) for app in apps if (name := self._next(app))]:
-            # The order is open in Kubernetes. Here pods with names come last, in the order of the evictions.
+            # The order is open in Kubernetes. Here those that were evicted come first, one after the other.
             self.pods.append(_Replica(*min(coming, key=lambda one: self._turn(one[0]))))
             self._made += 1
         return self._made > before
 
     def _turn(self, name: str) -> int:
-        return self.evicted.index(name) if name in self.evicted else -1
+        return self.evicted.index(name) if name in self.evicted else len(self.evicted)
 
     def _next(self, app: App) -> str:
         """The name of the pod that a controller makes now; empty where it makes none."""
@@ -166,8 +214,11 @@ class Replay:
                 return ""
         return ""
 
-    def _schedule(self) -> bool:
-        """Have the reference scheduler place what waits, a pod at a time; whether it places any."""
+    def _schedule(self, *, remade: bool = True) -> bool:
+        """Have the reference scheduler place what waits, a pod at a time; whether it places any.
+
+        What preemption evicts is made again at once, or not at all.
+        """
         moved = False
         # Workloads that want no pods: default spread constraints have their selectors.
         owners = [workload(app.kind, app.name, namespace=app.name) for app in self.apps]
@@ -182,7 +233,7 @@ class Replay:
             by_key[placed.pod].node = placed.node or ""
             victims = [by_key[key] for key in placed.victims]
             self.pods = [one for one in self.pods if one not in victims]
-            self._make([one.app for one in victims])
+            self._make([one.app for one in victims] if remade else ())
             moved = True
 
     def _missing(self) -> Counter[str]:
@@ -197,3 +248,38 @@ class Replay:
     def on(self, app: App) -> Counter[str | None]:
         """The nodes of the pods of a workload."""
         return Counter(one.node for one in self.pods if one.app is app and one.node)
+
+
+def drawn(chance: Random) -> tuple[list[Object], list[App]]:
+    """Nodes of three zones, and workloads: some with a quota, a budget, pods that wait or are lacking."""
+    room = {name: chance.randint(1, 4) for name in NAMES}
+    nodes = [node(name, name[0], cpu=str(cpu)) for name, cpu in room.items()]
+    apps = [_app(name, chance, room) for name in "uvwx"[: chance.randint(2, 4)]]
+    # The order in which workloads make their pods.
+    return nodes, sorted(apps, key=lambda app: KINDS.index(app.kind))
+
+
+def _app(name: str, chance: Random, room: dict[str, int]) -> App:
+    kind, places = chance.choice(KINDS), list[str]()
+    for _ in range(chance.randint(1, 4)):
+        if free := [on for on in NAMES if room[on] and not (kind == "DaemonSet" and on in places)]:
+            places.append(chance.choice(free))
+            room[places[-1]] -= 1
+    there = len(places)
+    rules: list[Object] = [{"apart": [term(HOST, name)]}, *[{"apart": [term(ZONE, name)]}] * 3]
+    rules += [{}, {"spread": [spread(app=name)]}, {"node_selector": {ZONE: chance.choice("abc")}}]
+    words: Object = {"cpu": "1", "terminationGracePeriodSeconds": chance.choice((0, 30, 30))}
+    words["priority"] = chance.choice((0, 0, 10))
+    if kind == "DaemonSet":
+        others = sorted({*NAMES}.difference(places))
+        wanted = [f"{name}-{on}" for on in (*places, *others)]
+    else:
+        words |= chance.choice(rules) | ({"restartPolicy": "Never"} if kind == "Job" else {})
+        if kind != "StatefulSet":
+            places += [""] * chance.choice((0, 0, 1, 2))
+        more = chance.choice((0, 0, 0, 1)) * (kind != "StatefulSet")
+        wanted = [f"{name}-{n}" for n in range(len(places) + more)]
+    policy = chance.choice(("OrderedReady", "Parallel")) if kind == "StatefulSet" else ""
+    most = chance.choice((None, None, there, there + 1, max(1, there - 1))) if kind != "DaemonSet" else None
+    away = chance.choice((None, None, 0, 1, 2)) if kind in {"ReplicaSet", "StatefulSet"} else None
+    return App(name, kind, wanted, words, places, policy, most, away)
