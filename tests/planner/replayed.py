@@ -106,6 +106,8 @@ class Replay:
     lost: list[_Replica] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
     """How many pods of a workload are left when nodes are lost."""
+    refused: list[_Replica] = field(default_factory=list)
+    """What waits for a pod to end or to get a node: that one is told to go is no event for kube-scheduler."""
     _made: int = 0
 
     def _begin(self) -> None:
@@ -126,7 +128,7 @@ class Replay:
         gone = {item["metadata"]["name"] for item in self.nodes if item["metadata"]["labels"][ZONE] == zone}
         self.nodes = [item for item in self.nodes if item["metadata"]["name"] not in gone]
         self.lost = [one for one in self.pods if one.node in gone]
-        self.pods = [one for one in self.pods if one.node not in gone]
+        self.pods, self.refused = [one for one in self.pods if one.node not in gone], []
         for app in self.apps:
             if app.kind == "DaemonSet":
                 app.wanted = [name for name in app.wanted if name.partition("-")[2] not in gone]
@@ -177,13 +179,15 @@ class Replay:
                 one.leaving = True
                 if not app.words["terminationGracePeriodSeconds"]:
                     self.pods.remove(one)
+                    self.refused.clear()
                 self._make([app])
         return len(self.evicted) > before
 
     def _act(self) -> bool:
         """Pods that wait are scheduled, then old ones end, and controllers try again."""
         moved, still = self._schedule(), [one for one in self.pods if not one.leaving]
-        moved |= len(still) < len(self.pods)
+        if len(still) < len(self.pods):
+            moved, self.refused = True, []
         self.pods = still
         return self._make(self.apps) | moved
 
@@ -224,11 +228,14 @@ class Replay:
         owners = [workload(app.kind, app.name, namespace=app.name) for app in self.apps]
         fixed = [*self.nodes, *owners, *(item for app in self.apps for item in app.budgets())]
         while True:
-            listed = [one.app.pod(one.name, one.node, gone=one.leaving) for one in self.pods]
+            there = [one for one in self.pods if one not in self.refused]
+            listed = [one.app.pod(one.name, one.node, gone=one.leaving) for one in there]
             found = simulate(Cluster.from_objects([*fixed, *listed]), preemption=self.preemption)
             placed = next((one for one in found.decisions if one.node is not None), None)
             if placed is None:
+                self.refused = [one for one in self.pods if not one.node]
                 return moved
+            self.refused.clear()
             by_key = {f"{one.app.name}/{one.name}": one for one in self.pods}
             by_key[placed.pod].node = placed.node or ""
             victims = [by_key[key] for key in placed.victims]
