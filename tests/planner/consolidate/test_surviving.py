@@ -66,7 +66,7 @@ def test_a_plan_is_not_given_up_for_want_of_a_quick_trial() -> None:
     assert setting.problem.nodes.names_of(emptied.removed) == ("n3",)
 
 
-@pytest.mark.parametrize(("quick", "tried"), [(0.0, 1), (0.5, 4)])
+@pytest.mark.parametrize(("quick", "tried"), seeds.at_first(1, [(0.5, 4), (0.0, 1)]))
 def test_after_the_limit_more_layouts_are_tried_only_if_that_is_quick(
     quick: float, tried: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,7 +170,7 @@ def test_the_limit_of_a_task(processes: ProcessWorkers, ask: Ask) -> None:
     assert told([*answers(asked, processes)]) == ["no answer within 0.3 s (--timeout)", "next", "last"]
 
 
-@pytest.mark.parametrize("ask", [Sleeps(1.2), Computes()])
+@pytest.mark.parametrize("ask", [Sleeps(0.4), Computes()])
 def test_the_limit_in_a_thread(ask: Ask) -> None:
     """Workers of other engines are threads, which get no signals."""
     with ThreadPoolExecutor(2) as pool:
