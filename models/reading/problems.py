@@ -1,6 +1,7 @@
 """What pydantic found wrong, as lines in the words of a manifest's author."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ _EXPECTED = {
 }
 _NO_KIND = {"union_tag_invalid", "union_tag_not_found"}
 _LONGEST_FOUND = 60
+_TABLE = re.compile(r"(NAMESPACE|NAME)\s")
 
 
 def problems_in(error: ValidationError) -> Iterator[tuple[Location, str]]:
@@ -80,5 +82,7 @@ def _sentence(detail: Any) -> str:
         return str(context["error"])
     if kind in _WHOLE:
         return _WHOLE[kind]
+    if isinstance(detail["input"], str) and _TABLE.match(detail["input"]):
+        return "a table that kubectl printed: it prints manifests with -o json or -o yaml"
     expected = _EXPECTED.get(kind, "")
     return f"expected {expected.format(**context)}, found {found}" if expected else str(detail["msg"])

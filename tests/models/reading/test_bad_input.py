@@ -283,6 +283,11 @@ def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
         ("a.yaml", b"a: &a [*a]", "line 1: broken YAML: the alias *a has no complete anchor"),
         ("a.yaml", b"a: 1\na: 2", "line 2: broken YAML: the key 'a' appears twice"),
         ("a.yaml", b"just words", "expected a map, found 'just words'"),
+        (
+            "a.yaml",
+            b"NAME  STATUS  AGE\nn1    Ready   3d\n",
+            "a table that kubectl printed: it prints manifests with -o json or -o yaml",
+        ),
         ("a.yaml", b"42", "expected a map, found 42"),
         ("a.yaml", b"- a\n- b", "expected a map, found a list"),
         ("a.yaml", b"replicaCount: 1\n", "kind: is required, as in every Kubernetes object"),
