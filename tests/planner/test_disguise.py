@@ -136,7 +136,7 @@ def test_searches_about_recorded_clusters() -> None:
 
 def test_a_search_about_fresh_clusters() -> None:
     """One of the commands about each."""
-    for seed in seeds.seeds_for(0.25):
+    for seed in seeds.seeds_for(0.15):
         objects = mixed(seed) if seed % 2 else wide.draw(seed, "rebalance").objects
         name = random.Random(seed).choice(sorted(SEARCHES))
         assert _disagreements(_listed(objects), {name: SEARCHES[name]}) == [], f"seed {seed}, {name}"
@@ -148,7 +148,7 @@ def _listed(objects: list[dict[str, Any]]) -> Disguise:
 
 def test_two_files_in_disguise() -> None:
     """Two snapshots beside each other, and copies of a set of manifests in a cluster."""
-    for seed in seeds.seeds_for(0.25):
+    for seed in seeds.seeds_for(0.15):
         case, (before, after, _) = sets_drawn.draw(seed), mutations.draw(seed)
         pairs = ((case.objects, case.manifests, copies), (before.objects(), after.objects(), diff))
         for first, second, ask in pairs:

@@ -13,7 +13,7 @@ from tests.truth.generator import COMMANDS, Case, draw
 from tests.truth.test_search import given
 
 #: Seconds for each command.
-_SHARE = 0.15
+_SHARE = 0.1
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -9,7 +9,7 @@ from tests.truth.generator import draw
 
 _COMMANDS = ("rebalance", "solve --allow-moves", "consolidate")
 #: Seconds for each command.
-_SHARE = 0.2
+_SHARE = 0.1
 
 
 @pytest.mark.parametrize("command", [*_COMMANDS, "scale-down"])

@@ -34,7 +34,7 @@ def told(case: SetCase, survive: str | None = None) -> SetCapacity | None:
 
 def test_as_many_copies_fit_as_are_said() -> None:
     """Copy after copy in namespaces of its own, each pod where the filters leave it a node."""
-    for seed in seeds.seeds_for(0.2):
+    for seed in seeds.seeds_for(0.1):
         case = sets_drawn.draw(seed)
         found = told(case)
         if found is not None:
@@ -43,7 +43,7 @@ def test_as_many_copies_fit_as_are_said() -> None:
 
 def test_as_many_copies_fit_without_any_zone() -> None:
     """The least over all zones, and the zone."""
-    for seed in seeds.seeds_for(0.2):
+    for seed in seeds.seeds_for(0.1):
         case = sets_drawn.draw(seed)
         found = told(case, ZONE)
         if found is None or found.lost is None:

@@ -86,7 +86,7 @@ def test_lowered_thresholds_are_put_back(path: str) -> None:
 @pytest.mark.parametrize("path", SOLVE_PATHS)
 def test_what_large_batches_are_told_is_true(path: str) -> None:
     """No false proof and no plan that breaks where large batches go; neighbourhoods are searched, too."""
-    for seed in seeds.seeds_for(0.25):
+    for seed in seeds.seeds_for(0.15):
         found = judge(replace(wide.draw(seed, "solve"), effort=SOLVE_PATHS[path]))
         assert not found.faults.keys() & CORRECT, f"seed {seed}: {found.findings}"
 
@@ -105,7 +105,7 @@ def test_a_pod_that_waits_does_not_stand_for_those_that_run() -> None:
 
 def test_final_states_have_volumes_for_all_claims() -> None:
     """Claims that share volumes, and pods that share claims."""
-    cases = (wide.draw(seed, "solve --final-state") for seed in seeds.seeds_for(0.25))
+    cases = (wide.draw(seed, "solve --final-state") for seed in seeds.seeds_for(0.15))
     for case in filter(wide.has_claims, cases):
         found = judge(case)
         assert not found.faults.keys() & CORRECT, f"seed {case.seed}: {found.findings}"
@@ -114,7 +114,7 @@ def test_final_states_have_volumes_for_all_claims() -> None:
 def test_final_states_are_what_profiles_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Filters that only some profiles have: what is proved stands, and every placement is compared."""
     monkeypatch.setattr(wide, "FORCED", {"profiles"})
-    for seed in seeds.seeds_for(0.2):
+    for seed in seeds.seeds_for(0.1):
         found = judge(wide.draw(seed, "solve --final-state"))
         assert not found.faults.keys() & CORRECT, f"seed {seed}: {found.findings}"
 

@@ -24,7 +24,7 @@ def superfluous(resting: list[Object], pod: str, fix: Fix) -> list[str]:
 
 def test_every_change_of_a_fix_is_needed() -> None:
     """Left out one at a time, the pod finds no node; changes that make room for replacements are let be."""
-    for seed in seeds.seeds_for(0.25):
+    for seed in seeds.seeds_for(0.15):
         objects = tiny(seed)
         resting = at_rest(objects, preemption=True)
         for found in explain(Cluster.from_objects(objects)).items:

@@ -30,7 +30,7 @@ def placed(resting: Sequence[Object], found: Explanation, fix: Fix) -> int:
 def test_as_many_pods_have_a_node_as_a_fix_says() -> None:
     """On fresh clusters in which several pods alike wait; no pod goes for them."""
     tried = list[Fix]()
-    for seed in seeds.seeds_for(0.2, tried):
+    for seed in seeds.seeds_for(0.1, tried):
         objects = tiny(seed, nodes=4, pods=12)
         resting = at_rest(objects, preemption=True)
         for found in explain(Cluster.from_objects(objects)).items:

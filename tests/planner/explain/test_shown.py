@@ -24,7 +24,7 @@ def made(fix: Fix) -> frozenset[tuple[str, str]]:
 def test_few_fixes_are_shown_the_fewest_changes_first() -> None:
     """At most eight, two of a kind, by preemption after others; none contains all changes of another."""
     tried = list[Fix]()
-    for seed in seeds.seeds_for(0.2, tried):
+    for seed in seeds.seeds_for(0.1, tried):
         found = read(wide.draw(seed, "solve").objects if seed % 2 else tiny(seed))
         for item in () if found is None else explain(found).items:
             for fixes in (item.fixes, item.risky):
