@@ -137,10 +137,11 @@ def test_the_command_line_keeps_the_order_of_mixed_flags(
     """What is printed is what the changes in this order lead to, in check and in simulate alike."""
     try:
         expected = one_by_one(Cluster.from_objects(objects), wanted)
+        documents = {"check": check(expected), "simulate": simulate(expected)}
     except InputError:
         assert printed.of(objects, "check", *spelled(wanted)) == 2
         return
-    for command, document in (("check", check(expected)), ("simulate", simulate(expected))):
+    for command, document in documents.items():
         capsys.readouterr()
         assert printed.of(objects, command, *spelled(wanted), "-o", "json") in (0, 1)
         assert capsys.readouterr().out == document.to_json() + "\n"
