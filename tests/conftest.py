@@ -3,6 +3,7 @@
 import gc
 import importlib
 import signal
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -27,6 +28,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 gc.set_threshold(50_000, 20, 20 if EFFORT > 1 else 100_000)
 if EFFORT == 1:
     collector._BLOCKS = 1 << 40
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """One more than there are processors: some tests wait for a limit, or for a process to end."""
+    return (yield) + 1
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
