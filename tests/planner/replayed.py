@@ -7,12 +7,13 @@ and a quota has room for, `simulate` places what waits, a pod with a node is rea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from models import Cluster
 from planner import simulate
+from tests import seeds
 from tests.builders import (
     HOST,
     LONG_AGO,
@@ -290,3 +291,12 @@ def _app(name: str, chance: Random, room: dict[str, int]) -> App:
     most = chance.choice((None, None, there, there + 1, max(1, there - 1))) if kind != "DaemonSet" else None
     away = chance.choice((None, None, 0, 1, 2)) if kind in {"ReplicaSet", "StatefulSet"} else None
     return App(name, kind, wanted, words, places, policy, most, away)
+
+
+def refute(quick: int, refuted: Callable[[Random], None]) -> None:
+    """Draw so many cases afresh; what is raised says with which seed."""
+    for seed in seeds.seeds(quick):
+        try:
+            refuted(Random(seed))
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}") from error

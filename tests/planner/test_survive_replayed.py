@@ -5,10 +5,9 @@ from random import Random
 
 from models import Cluster
 from planner.simulation.survive import survive
-from tests import seeds
 from tests.builders import ZONE
 from tests.draws import nothing_drawn
-from tests.planner.replayed import Replay, drawn
+from tests.planner.replayed import Replay, drawn, refute
 
 
 def _refuted(chance: Random) -> None:
@@ -30,18 +29,12 @@ def _refuted(chance: Random) -> None:
             if app.kind != "DaemonSet":
                 assert (row.pending if row else 0) == pending, (loss.domain, app)
                 left = replay.left[app.name]
-                assert (row.ok if row else True) == (not pending and bool(left or not lost)), (
-                    loss.domain,
-                    app,
-                )
+                survives = not pending and bool(left or not lost)
+                assert (row.ok if row else True) == survives, (loss.domain, app)
                 assert row is None or row.replicas == left + lost
 
 
 @nothing_drawn()
 def test_a_loss_comes_to_what_comes_of_it_step_by_step() -> None:
     """The pods of each workload that are lost and that are left without a node, and whether it survives."""
-    for seed in seeds.seeds(6):
-        try:
-            _refuted(Random(seed))
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}") from error
+    refute(6, _refuted)

@@ -5,9 +5,8 @@ from random import Random
 
 from models import Cluster
 from planner import drain
-from tests import seeds
 from tests.draws import nothing_drawn
-from tests.planner.replayed import NAMES, Replay, drawn
+from tests.planner.replayed import NAMES, Replay, drawn, refute
 
 
 def _refuted(chance: Random) -> None:
@@ -32,8 +31,4 @@ def _refuted(chance: Random) -> None:
 @nothing_drawn()
 def test_a_drain_comes_to_what_comes_of_it_step_by_step() -> None:
     """The nodes that are emptied, the pods that wait before and after, and where replacements land."""
-    for seed in seeds.seeds(10):
-        try:
-            _refuted(Random(seed))
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}") from error
+    refute(10, _refuted)
