@@ -39,7 +39,7 @@ def diff(
     old, new = (load([file], False, None, None, namespace) for file in (before, after))
     if not any(scope.knows(side) for side in (old, new)):
         scope.check(new)
-    found = compare_snapshots(old, new, namespace=scope.namespace)
+    found = compare_snapshots(old, new, namespace=scope.namespace).model_copy(update={"about": scope.about})
     show(found, Page.of(output, verbose))
     if found.pending or found.worse:
         raise typer.Exit(Exit.FINDINGS)

@@ -81,6 +81,7 @@ def explain(
         )
     single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
     whole = {"kubernetes": document.kubernetes, "notes": document.notes}
+    document = document.model_copy(update={"about": None if pod else scope.about})
     shown = document.items[0].model_copy(update=whole) if single else document
     answer = Answer(output=output, verbose=verbose, report=report)
     answer.give("explain", shown, cluster, findings=bool(document.items or document.contradicted))

@@ -112,15 +112,14 @@ def rebalance(
     from cli.output.views.scripts import moves
     from models.errors import InputError
     from planner import rebalance as plan_moves
-    from planner.rebalance.plan import MoveScope, identity
-    from planner.whatif.named import workload_named
+    from planner.rebalance.plan import MoveScope
 
     if may_cordon and evict_only:
         raise InputError(["--may-cordon and --evict-only exclude each other"])
     scope = Scope.of(namespace, all_namespaces=False, selector=selector)
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     scope.check(cluster)
-    excluded = frozenset(identity(workload_named(cluster, text, namespace)) for text in exclude or ())
+    scope = scope.without(cluster, exclude or ())
     cluster = with_policy(cluster, policy)
     with searching("moves") as (_, stop_requested):
         plan = plan_moves(
@@ -131,12 +130,13 @@ def rebalance(
             evict_only=evict_only,
             cordon=may_cordon,
             soft=soft,
-            choice=MoveScope(scope.namespace, scope.selector, excluded),
+            choice=MoveScope(scope.namespace, scope.selector, frozenset(map(" ".join, scope.excluded))),
             curve=curve,
             first_waves=waves,
             stop_event=stop_requested,
             jobs=jobs,
         )
+    plan = plan.model_copy(update={"about": scope.about})
     answer = Answer(output=output, verbose=verbose, report=report)
     findings = bool(plan.after.hard_violations)
     answer.give("rebalance", plan, cluster, findings=findings, script=moves.lines)

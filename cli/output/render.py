@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.input.options import Output
+from cli.output.blocks import Section, Sentence, section
 from cli.output.forms import markdown, text
 from cli.output.outcome import say, say_notes, write_lines, writing
 from cli.output.page import Page
@@ -24,7 +26,7 @@ _SOURCES = {
     "kubelets": "the version of the newest kubelet",
     "newest": "the newest one checked against the real one",
 }
-__all__ = ["Page", "show", "show_lines", "view_of", "write_junit"]
+__all__ = ["Page", "sections_of", "show", "show_lines", "view_of", "write_junit"]
 
 
 def show(document: Document, page: Page, places: Places | None = None) -> None:
@@ -68,7 +70,7 @@ def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
         case Output.NAME:
             yield from _names(document)
         case Output.MARKDOWN:
-            yield from markdown.lines(view_of(document).sections(document, page))
+            yield from markdown.lines(sections_of(document, page))
         case Output.GITHUB | Output.GITLAB:
             yield from _for_pipelines(document, page, places)
         case _:
@@ -89,7 +91,16 @@ def _names(document: Document) -> Iterator[str]:
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
-    return text.lines(view_of(document).sections(document, page), page.screen)
+    return text.lines(sections_of(document, page), page.screen)
+
+
+def sections_of(document: Document, page: Page) -> Iterator[Section]:
+    """A document as a person reads it: the verdict, of which pods it is where not of all, and the rest."""
+    found: Iterator[Section] = view_of(document).sections(document, page)
+    if document.about is not None:
+        yield from islice(found, 1)
+        yield section("", Sentence(f"{document.about[0].upper()}{document.about[1:]} were asked about."))
+    yield from found
 
 
 def view_of(document: Document) -> Any:

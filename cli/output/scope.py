@@ -40,6 +40,17 @@ class Scope:
             parse_selector(selector) if selector else None,
         )
 
+    @property
+    def about(self) -> str | None:
+        """The choice in words, for the documents; None where it is no restriction."""
+        if self == Scope():
+            return None
+        where = "" if self.namespace is None else f" of namespace {self.namespace}"
+        labels = "" if self.selector is None else f" with {spelled(self.selector)}"
+        lead = "only" if where or labels else "all"
+        excluded = ", ".join(f"{name} of {namespace}" for namespace, name in sorted(self.excluded))
+        return f"{lead} pods{where}{labels}" + (f" but those of {excluded}" if excluded else "")
+
     def without(self, cluster: Cluster, names: Sequence[str]) -> Scope:
         """The choice without some workloads; without a namespace in the name they are in the chosen one."""
         found = [workload_named(cluster, name, self.namespace) for name in names]
@@ -97,6 +108,7 @@ class Scope:
         pods, shown = self.pods(cluster), self._rows(cluster)
         decisions = tuple(decision for decision in document.decisions if decision.pod in pods)
         update: dict[str, object] = {
+            "about": self.about,
             "decisions": decisions,
             "spread": tuple(row for row in document.spread if shown(row)),
             "pending": pending_by_reason(decisions),
@@ -121,6 +133,7 @@ class Scope:
         surplus = [amount for row in constraints if is_hard(row) for amount in row.excess.values()]
         return document.model_copy(
             update={
+                "about": self.about,
                 "constraints": tuple(constraints),
                 "findings": tuple(findings),
                 "hard_excess": sum(surplus),
@@ -144,7 +157,9 @@ class Scope:
             update["meanwhile"] = tuple(row for row in loss.meanwhile if shown(row))
             domains.append(loss.model_copy(update={**update, "ok": all(row.ok for row in rows)}))
         failures = sum(not row.ok for loss in domains for row in loss.workloads)
-        return document.model_copy(update={"domains": tuple(domains), "failures": failures})
+        return document.model_copy(
+            update={"about": self.about, "domains": tuple(domains), "failures": failures}
+        )
 
     def pods(self, cluster: Cluster) -> set[str]:
         """`namespace/name` of the chosen pods."""

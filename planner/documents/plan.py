@@ -69,6 +69,9 @@ class Document(DocumentPart):
     """The name of the document."""
     kubernetes: Kubernetes | None = None
     """The release of kube-scheduler that was copied; null where none was asked."""
+    about: str | None = None
+    """The pods that were asked about with `-n`, `-l` or `--exclude`, such as `only pods of namespace shop`;
+    null for all."""
     notes: tuple[str, ...] = ()
     """Remarks, a sentence each: what was skipped, left out or is not modelled. Also printed on stderr."""
 

@@ -102,4 +102,5 @@ def together(surveys: Sequence[Survival]) -> Survival | SurvivalList:
     if len(surveys) == 1:
         return surveys[0]
     notes = tuple(dict.fromkeys(note for survey in surveys for note in survey.notes))
-    return SurvivalList(items=tuple(s.model_copy(update={"notes": ()}) for s in surveys), notes=notes)
+    items = tuple(s.model_copy(update={"notes": (), "about": None}) for s in surveys)
+    return SurvivalList(items=items, notes=notes, about=surveys[0].about)

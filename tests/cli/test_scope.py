@@ -275,7 +275,7 @@ def test_an_excluded_workload_is_not_checked(planner: Planner, tmp_path: Path) -
     none = planner("check", "-f", found, "--exclude", "deploy/web", "--exclude", "deployment/db.shop")
     assert (both.code, one.code, none.code) == (1, 1, 0)
     assert "Deployment/db" in one.out
-    assert "Deployment/web" not in one.out
+    assert "shop Deployment/web" not in one.out
     lost = ("check", "-f", found, "--survive", "topology.kubernetes.io/zone")
     assert planner(*lost).code == 1
     assert planner(*lost, "--exclude", "deploy/web", "--exclude", "deploy/db").code == 0
@@ -303,3 +303,39 @@ def _owned(name: str) -> list[Object]:
     for item in pods:
         item["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
     return [replicas, *pods]
+
+
+@pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        (("-n", "shop"), "only pods of namespace shop"),
+        (("-l", "app=web,team!=db"), "only pods with app=web,team notin (db)"),
+        (("-n", "shop", "-l", "app=web"), "only pods of namespace shop with app=web"),
+        (("-n", "shop", "-A"), None),
+        ((), None),
+    ],
+)
+def test_an_answer_says_of_which_pods_it_is(
+    planner: Planner, two_teams: str, words: tuple[str, ...], about: str | None
+) -> None:
+    """What went wrong: `No pod stays pending.` where pods of another namespace did."""
+    sentence = f"{about} were asked about.".capitalize() if about else "were asked about"
+    for command in ("simulate", "check", "explain", "rebalance"):
+        if command == "rebalance" and "-A" in words:
+            continue
+        given = (command, "-f", two_teams, *words)
+        assert json.loads(planner(*given, "-o", "json").out)["about"] == about, command
+        assert (sentence in planner(*given).out) == (about is not None), command
+        assert (sentence in planner(*given, "-o", "markdown").out) == (about is not None), command
+
+
+def test_an_answer_names_what_is_left_out(planner: Planner, tmp_path: Path) -> None:
+    file = write(tmp_path / "web.yaml", node("a1"), deployment("web", 1))
+    for command in ("check", "rebalance"):
+        out = planner(command, "-f", file, "--exclude", "deploy/web").out
+        assert "All pods but those of Deployment/web of shop were asked about." in out
+
+
+def test_pods_that_are_named_are_what_explain_is_about(planner: Planner, two_teams: str) -> None:
+    found = planner("explain", "-f", two_teams, "ours", "-n", "shop", "-o", "json").out
+    assert json.loads(found)["about"] is None

@@ -56,9 +56,9 @@ def html(command: str, document: Document, cluster: Cluster) -> str:
 
 
 def _sections(document: Document) -> Iterator[Section]:
-    from cli.output.render import view_of
+    from cli.output.render import sections_of
 
-    return iter(view_of(document).sections(document, Page(Screen(), searchable=True)))
+    return sections_of(document, Page(Screen(), searchable=True))
 
 
 def _spread(document: Document, drawn: Picture) -> Iterator[Section]:
