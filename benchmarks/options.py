@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,8 +21,9 @@ from consolidation_large import ZONES, objects
 from rebalance import ZONE, Shape
 
 from models import Cluster
+from models.objects.base import OwnerReference
 from models.objects.selectors import LabelSelector
-from planner import capacity, consolidate, rebalance, solve
+from planner import capacity, consolidate, rebalance, simulate, solve
 from planner.consolidate.removable import NodeChoice
 from planner.documents.plan import Objective
 
@@ -110,11 +111,27 @@ def _solve(nodes: int, seed: int, limit: float) -> Iterator[Row]:
     for text, fill, used in (("half full", 0.5, False), ("90 % full, in use", 0.9, True)):
         cluster = batch(size, fill, used, seed)
         for prefer in ("spread", "pack", "stable"):
-            yield Row(f"--prefer {prefer}, {text}", partial(_solved, cluster, prefer, limit))
+            yield Row(f"--prefer {prefer}, {text}", partial(_solved, cluster, {"prefer": prefer}, limit))
+    yield Row("--allow-moves", partial(_solved, _scheduled(cluster), {"allow_moves": True}, limit))
 
 
-def _solved(cluster: Cluster, prefer: str, limit: float) -> str:
-    return _stages(solve(cluster, prefer=prefer, time_limit=limit).objective)
+def _scheduled(cluster: Cluster) -> Cluster:
+    """The cluster once kube-scheduler has done what it can, with a controller for every pod."""
+    nodes = {decision.pod: decision.node for decision in simulate(cluster).decisions}
+    pods = []
+    for pod in cluster.pods:
+        name = pod.metadata.labels.get("app", pod.name)
+        owner = OwnerReference(kind="ReplicaSet", name=name, uid=name, controller=True)
+        owned = pod.model_copy(
+            update={"metadata": pod.metadata.model_copy(update={"owner_references": (owner,)})}
+        )
+        node = nodes.get(pod.key)
+        pods.append(owned.on(node, running=True) if node else owned)
+    return replace(cluster, pods=tuple(pods))
+
+
+def _solved(cluster: Cluster, options: Options, limit: float) -> str:
+    return _stages(solve(cluster, time_limit=limit, **options).objective)
 
 
 def _capacity(nodes: int, seed: int, limit: float) -> Iterator[Row]:

@@ -91,11 +91,9 @@ class Coarse:
             quotas = found.phases[0]
         return None if quotas is None else (model.counts, quotas)
 
-    def distributed(
-        self, quotas: Placement, room: Mapping[int, Ints], free: Ints | None = None
-    ) -> Counter[Step]:
+    def distributed(self, quotas: Placement, room: Mapping[int, Ints]) -> Counter[Step]:
         """Quotas by node, as many pods as found a place in the room that is left."""
-        return Assignment(self._pending, self.cells, room, free).distribute(quotas)
+        return Assignment(self._pending, self.cells, room).distribute(quotas)
 
     def _offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""

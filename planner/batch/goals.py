@@ -329,6 +329,10 @@ class MovedFromScheduler(SoftGoal):
     def value(self, placement: Placement) -> int:
         return sum((Counter(placement) - self._reference).values())
 
+    def differences(self, placement: Counter[Step]) -> tuple[list[Step], list[Step]]:
+        """Where a placement has more pods than it is compared with, and where fewer."""
+        return list(placement - self._reference), list(self._reference - placement)
+
     def bound_of_all(self) -> int:
         """As many as kube-scheduler leaves without a node."""
         placed = Counter[int]()

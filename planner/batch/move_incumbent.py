@@ -17,6 +17,7 @@ from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint,
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
 from planner.proof.clock import report_best
 from planner.proof.meter import Meter
+from planner.scheduler.order import Step
 from planner.state.state import State
 
 #: Pods of every priority, the highest first.
@@ -94,6 +95,11 @@ class MoveIncumbent:
 
     def arrangement(self) -> Arrangement:
         return arrangement_of(self.actions, self._pending)
+
+    def placement(self) -> Counter[Step]:
+        """How many pods of every template are on each node at the end."""
+        found = self.arrangement()
+        return Counter(found.coming) + Counter(found.staying)
 
     def all_placed(self) -> bool:
         """Whether no plan places more."""

@@ -8,7 +8,8 @@ and then keep the number of evictions down.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
@@ -17,9 +18,9 @@ from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
 from planner.batch.incumbent import Watch
 from planner.batch.move_incumbent import Moved, MoveIncumbent, Placed
+from planner.batch.neighbourhood_search import NeighbourhoodSearch
 from planner.batch.packing.covers import Covers
 from planner.batch.packing.filling import Filling, kept_on_current_node
-from planner.batch.packing.neighbourhoods import Neighbourhoods
 from planner.batch.packing.tabu import Insertion
 from planner.batch.packing.vectors import Arrangement, Vectors
 from planner.batch.pending import Pending
@@ -30,6 +31,7 @@ from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes
 from planner.proof.effort import EvictionEffort
 from planner.proof.meter import Meter
+from planner.scheduler.order import Placement, Step
 
 if TYPE_CHECKING:
     from planner.cpsat.model import BatchModel, FoundCounts
@@ -75,6 +77,8 @@ class EvictionSearch:
         """Rounds of tries, each with more work, until no plan places more."""
         if not self._done():
             self._relax({})
+        if not self._done():
+            self._make_room()
         for number in count():
             if self._done() or not self._goes_on(number):
                 break
@@ -194,11 +198,33 @@ class EvictionSearch:
             if found is not None:
                 self._best.offer(self._vectors.arrangement(found))
 
+    def _make_room(self) -> None:
+        """Offer more pods that come in as others go to gaps; of a large batch also a few nodes at a time."""
+        nearby, placement = self._nearby(), self._best.placement()
+        if not self._is_small:
+            self._offer_each(nearby.every_better(placement, self._has_most_pods))
+        elif (found := nearby.with_room_made(placement)) is not None:
+            self._offer_each([found])
+
     def _look_nearby(self) -> None:
         """Offer what fewer moves a few nodes at a time lead to."""
-        if not self._best.has_least_moves() and self._may_pack and not self._fixed.over():
-            nearby = Neighbourhoods(self._pending, self._meter.step(self._effort.evictions.nearby_work))
-            self._best.offer(nearby.improve(self._best.arrangement(), self._effort.evictions.nearby_tries))
+        if not self._best.has_least_moves() and not self._fixed.over():
+            self._offer_each(self._nearby().every_better(self._best.placement(), self._has_most_pods))
+
+    def _nearby(self) -> NeighbourhoodSearch:
+        home = Counter({step: len(pods) for step, pods in self._pending.running.items()})
+        return NeighbourhoodSearch(self._pending, self._meter, home, self._effort.evictions.nearby_work)
+
+    def _offer_each(self, placements: Iterable[Counter[Step]]) -> None:
+        """Offer placements, as long as each is better than what is known."""
+        for placement in placements:
+            before = self._best.actions
+            self._best.offer(Arrangement.of(placement, self._pending.running))
+            if self._best.actions is before:
+                break
+
+    def _has_most_pods(self, placement: Placement) -> bool:
+        return self._pending.placed(placement) >= self._best.bounds
 
     @cached_property
     def _vectors(self) -> Vectors:

@@ -98,6 +98,12 @@ class Pending(ProfiledState):
             pods.setdefault(number, [])
         return dict(pods)
 
+    @cached_property
+    def budgets_of_templates(self) -> list[tuple[set[int], int]]:
+        """Templates, and how many of their pods may be evicted at most."""
+        template_of = self.problem.template_of
+        return [({int(template_of[pod]) for pod in pods}, allowed) for pods, allowed in self.budgets]
+
     def current_nodes(self) -> Iterator[tuple[int, int]]:
         """The running pods that may be evicted, each with its node."""
         return ((pod, int(self.problem.node_of[pod])) for pod in self._movable)

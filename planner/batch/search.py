@@ -121,28 +121,15 @@ class BatchSearch:
                 self._coarse.run(self._best)
             if self.usual or not self._best.all_placed():
                 self._best.offer(self._greedy)
-            start = self._start()
-            near = self._look_nearby(start)
-            if self.usual and start is not self._greedy:
-                near = self._look_nearby(self._greedy)
+            near = self._look_nearby(self._greedy if self.usual else self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
             final_pods = exact.run(self._best, self._greedy)
         if self._best.steps is not near:
             self._look_nearby(self._best.steps or ())
         if self._shape is not None and self._places_all() and not self._best.perfect():
-            self._shaping().improve(self._soft_goals[-1])
+            shaping = Shaping(self._pending, self._orderer, self._meter, self._best, self._coarse)
+            shaping.improve(self._soft_goals[-1])
         return Result(self._best, final_pods)
-
-    def _start(self) -> Sequence[Step]:
-        """The binds that a better plan is looked for near to."""
-        if not self.usual:
-            return self._best.steps or ()
-        if self._is_large() and self._places_all() and not self._best.perfect():
-            return self._shaping().near(self._greedy, self._soft_goals[-1])
-        return self._greedy
-
-    def _shaping(self) -> Shaping:
-        return Shaping(self._pending, self._orderer, self._meter, self._best, self._coarse)
 
     @cached_property
     def _coarse(self) -> Coarse:
@@ -151,24 +138,13 @@ class BatchSearch:
     def _places_all(self) -> bool:
         return len(self._best.steps or ()) == sum(self._pending.wanted.values())
 
-    def _is_large(self) -> bool:
-        """Whether a few nodes at a time change next to nothing."""
-        pairs = len(self._pending.pods) * self._pending.problem.nodes.size
-        return pairs > self._meter.effort.neighbourhoods.pairs
-
     def _look_nearby(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Change some steps a few nodes at a time, and offer what is better; what they end as."""
-        effort = self._meter.effort.neighbourhoods
-        if self.usual:
-            work, shape = self._meter.step(effort.stable_work), self._soft_goals[-1]
-            is_enough = self._best.perfect()
-        else:
-            work, shape = self._meter.step(effort.work), None
-            is_enough = self._best.is_even() or (self._is_large() and self._best.all_placed())
-        if is_enough:
+        if self._best.perfect() if self.usual else self._best.is_even():
             return steps
-        search = NeighbourhoodSearch(self._pending, self._orderer, work, shape)
-        return search.improve(steps, self._best)
+        home = Counter(self._greedy) if self.usual else None
+        search = NeighbourhoodSearch(self._pending, self._meter, home)
+        return search.improve(steps, self._best, self._orderer)
 
     def final_state(self) -> Result:
         """The best placement in which every constraint holds at the end."""

@@ -68,7 +68,7 @@ class SequenceEffort:
 
     #: Up to so many pods on so many nodes all sequences may be gone through.
     pods: int = 24
-    nodes: int = 12
+    nodes: int = 500
     #: And up to so many choices of evictions before them.
     eviction_choices: int = 20_000
     #: A batch of up to so many pods is begun with: nearly always that takes a moment, and all is known.
@@ -104,10 +104,6 @@ class CellEffort:
     #: How full the nodes of a batch on few nodes may become, and the work on what is rounded.
     packed: tuple[float, ...] = (0.99, 0.98, 0.97, 0.96, 0.95, 0.93, 0.9)
     shape_work: float = 0.1
-    #: The start of a plan of all pods near kube-scheduler's: how full cells may become, and the part of their
-    #: nodes that is filled anew.
-    near_fullness: float = 0.99
-    near_part: float = 0.1
     #: From so many templates on quotas are found by mixed-integer programming first.  Of fewer, those that
     #: CP-SAT finds work out node by node a little better: 3 pods of 4,000 at 99 % of the room.
     linear_templates: int = 300
@@ -134,9 +130,24 @@ class NeighbourhoodEffort:
     tries: int = 40
     #: What a pod without a place costs, in pods too many, one price after the other.
     prices: tuple[int, ...] = (1, 8, 64, 512)
-    #: All tries together, and for a plan that is to stay near kube-scheduler's, in batches of any size.
+    #: All tries together.
     work: float = 4.0
-    stable_work: float = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class EjectionEffort:
+    """Room for pods without a place."""
+
+    #: All pods together: as on 5,000 nodes with 500 pods without a place.
+    work: float = 10.0
+    #: So many times one after the other, pods that leave have others leave where they come to.
+    depth: int = 2
+    #: Of the nodes with the most room so many are looked at.
+    nodes: int = 500
+    #: So many nodes are tried that a single pod would leave, and so many that up to so many would.
+    alone: int = 10
+    groups: int = 10
+    together: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,16 +246,8 @@ class EvictionEffort:
     stay_weights: tuple[float, ...] = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
     #: All packings with fewer moves together.
     stay_work: float = 2.0
-    #: So many nodes are arranged anew.
-    nearby_nodes: int = 5
-    #: So many of them with a move.
-    nearby_moving: int = 4
-    #: So often.
-    nearby_tries: int = 40
-    #: Each time with so much work.
-    nearby_once_work: float = 0.1
-    #: All of it together.
-    nearby_work: float = 2.0
+    #: A few nodes at a time.
+    nearby_work: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +353,7 @@ class Effort:
     sequences: SequenceEffort = SequenceEffort()
     cells: CellEffort = CellEffort()
     neighbourhoods: NeighbourhoodEffort = NeighbourhoodEffort()
+    ejections: EjectionEffort = EjectionEffort()
     tabu: TabuEffort = TabuEffort()
     patterns: PatternEffort = PatternEffort()
     filling: FillingEffort = FillingEffort()

@@ -9,9 +9,8 @@ long they take. The figures are those with everything, then those without the st
 | `Filling` | rounds, for pods that are still open | 65 cases: 6,085 pods, 58 proved; 6,077, 53 without |
 | `Covers` | rounds, after `Insertion.climb` | 18 cases: 18 proved, 48 moves; 16, 49 without (**) |
 | `Insertion.climb` | rounds, after `Filling` | 6 cases with full nodes: 378 pods, 377 without (*) |
-| `Insertion.at_once` | once the pods are known, before `Neighbourhoods` | 8 cases: 81 moves, 93 without |
+| `Insertion.at_once` | before `NeighbourhoodSearch` looks for fewer moves | 8 cases: 81 moves, 93 without |
 | `kept_on_current_node` | what `Filling` found | 8 cases with full nodes: 198 moves, 258 without |
-| `Neighbourhoods` | once the pods in place are known | 26 fresh cases: 74 moves, 84 without |
 
 (*) Without `climb` and `kept_on_current_node` together, 12 cases with full nodes: 1,075 pods with both, 1,072
 without; 290 moves, 369 without.

@@ -8,20 +8,15 @@ full, and 68 without.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Callable
 
 from planner.audit.summary import occupied
 from planner.batch.coarse import Coarse
 from planner.batch.goals import FullestNode, NodesUsed, SoftGoal
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
-from planner.problem.nodes import Mask
 from planner.proof.meter import Meter
-from planner.scheduler.order import Orderer, Placement, Step
+from planner.scheduler.order import Orderer, Placement
 
 
 class Shaping:
@@ -48,45 +43,6 @@ class Shaping:
                 self._use_fewer_nodes(shape)
             case FullestNode():
                 self._fill_nodes_less(shape)
-
-    def near(self, usual: Sequence[Step], shape: SoftGoal) -> Sequence[Step]:
-        """The start of a plan of all pods near one that leaves some over: most nodes keep what they have."""
-        effort = self._meter.effort.cells
-        found = self._coarse.quotas(self._best, shape, effort.near_fullness)
-        if found is None:
-            return usual
-        placement = self._near(usual, found[1], self._roomiest(usual, effort.near_part))
-        steps = self._orderer.follow([placement], self._pending.pods)
-        steps = self._orderer.extend(steps, self._pending.pods)
-        self._best.offer(steps)
-        return steps
-
-    def _near(self, usual: Sequence[Step], quotas: Placement, anew: Mask) -> Placement:
-        """Quotas by node: as in a plan, but on some nodes anew, as many pods as find a place."""
-        coarse, placement, left = self._coarse, Counter[Step](), Counter(quotas)
-        free = self._pending.free_room()
-        room = {number: most.copy() for number, most in coarse.room.items()}
-        for (number, node), pods in Counter(usual).items():
-            cell = int(coarse.cells.of[node])
-            kept = 0 if anew[node] else min(pods, left[number, cell])
-            if kept:
-                placement[number, node] = kept
-                left[number, cell] -= kept
-                room[number][node] -= kept
-                free[:, node] -= kept * self._pending.template(number).requests
-        return placement + coarse.distributed(+left, room, free)
-
-    def _roomiest(self, steps: Sequence[Step], part: float) -> Mask:
-        """A part of the nodes of each cell, those on which some binds leave the largest part of the room."""
-        room, templates = self._pending.free_room(), self._pending.problem.templates
-        left, requests = room.copy(), np.array([template.requests for template in templates])
-        numbers, nodes = np.array(steps, np.intp).reshape(-1, 2).T
-        np.subtract.at(left.T, nodes, requests[numbers])
-        emptiness = np.where(room > 0, left / np.maximum(room, 1), 1.0).min(axis=0)
-        chosen = np.zeros(len(emptiness), np.bool_)
-        for cell in self._coarse.cells.members():
-            chosen[cell[np.argsort(-emptiness[cell], kind="stable")[: math.ceil(part * len(cell))]]] = True
-        return chosen
 
     def _use_fewer_nodes(self, shape: NodesUsed) -> None:
         """On nodes as full as pods come out on them."""

@@ -26,8 +26,7 @@ def _improved(found: Cluster, *steps: tuple[str, str]) -> list[tuple[str, str]]:
     known: list[Step] = [(template_of[pod], problem.nodes.index[place]) for pod, place in steps]
     best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
     best.offer(known)
-    orderer = Orderer(pending)
-    NeighbourhoodSearch(pending, orderer, Meter.of(10.0)).improve(known, best)
+    NeighbourhoodSearch(pending, Meter.of(10.0)).improve(known, best, Orderer(pending))
     waiting = {number: list(pods) for number, pods in pending.pods.items()}
     named = [(problem.pods[waiting[number].pop()].name, place) for number, place in best.steps or ()]
     return sorted((pod, problem.nodes.names[place]) for pod, place in named)
@@ -80,8 +79,7 @@ def test_what_has_no_order_is_no_plan() -> None:
     best = Incumbent(pending, (), None)
     best.offer(known)
     best.learn(Proof({"podsPlaced/0": 3}, {"podsPlaced/0": 3}, "a model"))
-    orderer = _Forgetful(pending)
-    NeighbourhoodSearch(pending, orderer, Meter.of(10.0)).improve(known, best)
+    NeighbourhoodSearch(pending, Meter.of(10.0)).improve(known, best, _Forgetful(pending))
     assert len(best.steps or ()) == len(pods) - 1
 
 
@@ -110,14 +108,13 @@ def test_what_is_offered_is_admissible_and_no_worse_than_what_is_known(number: i
     """Next to full, where orders matter: the plan of the search alone, begun with kube-scheduler's."""
     found = Cluster.from_objects(nearly_full(number, nodes=6, fill=1.0))
     pending = Pending(Problem(found))
-    template_of, orderer = pending.problem.template_of, None
+    template_of, orderer = pending.problem.template_of, Orderer(pending)
     known = [(int(template_of[d.pod]), d.node) for d in pending.scheduler.run() if d.node is not None]
     goals = soft_goals(pending, PlanShape.SPREAD, Counter())
     best = Incumbent(pending, goals, None)
     best.offer(known)
     before = [stage.value for stage in best.stages()]
-    orderer = Orderer(pending)
-    NeighbourhoodSearch(pending, orderer, Meter.of(1.0)).improve(known, best)
+    NeighbourhoodSearch(pending, Meter.of(1.0)).improve(known, best, orderer)
     pods, too_many, *_ = [stage.value for stage in best.stages()]
     assert (pods, -too_many) >= (before[0], -before[1])
     assert orderer.follow([Counter(best.steps or ())], pending.pods)
