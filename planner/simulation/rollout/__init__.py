@@ -91,7 +91,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
                     *made,
                     *others,
                     *unchanged(cluster, manifests),
-                    *before.notes(ends),
+                    *before.notes(ends, completes=all(completed)),
                     *stopped,
                 )
             )
