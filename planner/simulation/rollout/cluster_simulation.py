@@ -109,11 +109,10 @@ class ClusterSimulation:
         self._quotas = Quotas(problem)
         self.refusals: dict[int, str] = {}
         """What the API server said of pods that a controller could not make; what leaves may make room."""
+        #: Pods that a controller tried to make when the API server refused them.
         self.refused_once: set[int] = set()
-        """Pods that a controller tried to make when the API server refused them."""
-        self._changes = 0
         self._refusals: dict[int, tuple[int, str]] = {}
-        self._helps: dict[tuple[int, int], bool] = {}
+        self._changes, self._helps = 0, dict[tuple[int, int], bool]()
         self.waiting: dict[int, None] = {}
         """Pods without a node, the oldest first."""
         self._following = self._begin_waiting(nowhere)

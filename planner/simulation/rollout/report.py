@@ -65,8 +65,8 @@ def late(owners: Sequence[Rolling], draws: Sequence[RolloutDraw]) -> Iterator[st
         for draw in draws:
             if draw.completes(place) and not draw.simulation.refused_once.isdisjoint(draw.runs[place].pods):
                 yield (
-                    f"{owner.kind}/{owner.name} of {owner.namespace} is slow: what a quota refuses on the way "
-                    "is tried again up to 1000 s later"
+                    f"{owner.kind}/{owner.name} of {owner.namespace} is slow: what a quota refuses on the "
+                    "way is tried again up to 1000 s later"
                 )
                 break
 
