@@ -272,7 +272,7 @@ def test_a_stateful_set_that_lacks_a_pod_by_its_quota_updates_none() -> None:
 
 def test_what_else_a_quota_refuses_may_take_what_a_rollout_frees() -> None:
     """What went wrong: it completed in all runs, and stood still on a cluster: pods of others were made."""
-    calm = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+    calm: Object = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
     full = [*running(web(2, **calm), ["a1", "b1"], *zones("ab")), rules("ResourceQuota", hard={"pods": "2"})]
     late = "Deployment/web of shop is slow: what a quota refuses on the way is tried again up to 1000 s later"
     alone = applied(full, web(2, cpu="150m", **calm))
