@@ -143,7 +143,9 @@ class Backlog(Controller):
 
     def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """As many as the API server takes."""
-        for _ in Due(made=[*self.pods]).carried_out(simulation):
+        for pod in simulation.free(self.pods):
+            if not simulation.create(pod):
+                return
             yield ()
 
 
