@@ -51,12 +51,10 @@ class Coarse:
         #: Cells only so full do not hold the pods that are promised.
         self._too_empty = 0.0
 
-    def run(self, best: Incumbent) -> None:
-        """Offer the best plan that the cells lead to."""
+    def offer_level(self, best: Incumbent) -> None:
+        """Offer a plan of all pods, if one is found without a model."""
         if (placement := self.level(best)) is not None:
             best.offer(self._orderer.follow([placement], self._pending.pods))
-        if not best.all_placed():
-            self._offer_modelled(best)
 
     def level(self, best: Incumbent, free: Ints | None = None) -> Placement | None:
         """All pods by node, if that is found without a model; they take no more than is free, if given."""
@@ -95,7 +93,7 @@ class Coarse:
         """Quotas by node, as many pods as found a place in the room that is left."""
         return Assignment(self._pending, self.cells, room).distribute(quotas)
 
-    def _offer_modelled(self, best: Incumbent) -> None:
+    def offer_modelled(self, best: Incumbent) -> None:
         """Offer the best plan that quotas of a model lead to."""
         for even in [True, False] if self._soft else [False]:
             if placement := self._make(best, even=even):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -61,8 +61,19 @@ class NeighbourhoodSearch:
 
     def improve(self, steps: Sequence[Step], best: Incumbent, orderer: Orderer) -> Sequence[Step]:
         """Offer better plans than some steps, as long as any are found; the last of them."""
+        return self._offer(self.every_better(Counter(steps), best.promises), steps, best, orderer)
+
+    def with_room_made(self, steps: Sequence[Step], best: Incumbent, orderer: Orderer) -> Sequence[Step]:
+        """Offer a plan with more pods that come in as others make room for them; the steps if none do."""
+        found = None if best.promises(Counter(steps)) else self.more_placed(Counter(steps))
+        return self._offer([] if found is None else [found], steps, best, orderer)
+
+    def _offer(
+        self, placements: Iterable[Counter[Step]], steps: Sequence[Step], best: Incumbent, orderer: Orderer
+    ) -> Sequence[Step]:
+        """Offer placements as long as an order leads to them; the last steps."""
         pods = self._pending.pods
-        for placement in self.every_better(Counter(steps), best.promises):
+        for placement in placements:
             ordered = orderer.extend(orderer.follow([placement], pods), pods)
             best.offer(ordered)
             if len(ordered) < placement.total():
@@ -78,7 +89,7 @@ class NeighbourhoodSearch:
 
         A pod without a place has a price, in pods too many.  It rises when nothing is found at the last one.
         """
-        if not is_full(placement) and (more := self.with_room_made(placement)) is not None:
+        if not is_full(placement) and (more := self.more_placed(placement)) is not None:
             placement = more
             yield placement
         prices = iter(self._effort.prices if self._rules else self._effort.prices[:1])
@@ -96,12 +107,15 @@ class NeighbourhoodSearch:
             else:
                 price = next(prices, None)
 
-    def with_room_made(self, placement: Counter[Step]) -> Counter[Step] | None:
+    def more_placed(self, placement: Counter[Step]) -> Counter[Step] | None:
         """A placement with more pods that come in as others make room for them; None if none does."""
         mark = self._pending.state.mark()
         pods = PlacedPods(self._pending, placement, self._home)
         work = self._whole.step(self._whole.effort.ejections.work)
         Ejections(self._pending, work, self._rules, self._fixed).place(pods)
+        if self._rules and self._nearer is None:
+            # A pod more is worth any number that are too many; near a plan others place all, less near.
+            Ejections(self._pending, work, (), self._fixed).place(pods)
         self._pending.state.rollback(mark)
         found = pods.placement()
         return found if found.total() > placement.total() else None

@@ -113,15 +113,17 @@ class BatchSearch:
                 return Result(
                     self._best, None if self._best.perfect() else exact.run(self._best, self._greedy)
                 )
+            start = self._with_room_made()
             if not self._best.perfect():
                 exact.preview(self._best)
-            near = self._look_nearby(self._greedy)
+            near = self._look_nearby(start)
         else:
             if not self._meter.over():
-                self._coarse.run(self._best)
-            if self.usual or not self._best.all_placed():
-                self._best.offer(self._greedy)
-            near = self._look_nearby(self._greedy if self.usual else self._best.steps or ())
+                self._coarse.offer_level(self._best)
+            start = self._with_room_made() if self.usual or not self._best.is_even() else ()
+            if not self._best.all_placed() and not self._meter.over():
+                self._coarse.offer_modelled(self._best)
+            near = self._look_nearby(start if self.usual else self._best.steps or ())
         if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
             final_pods = exact.run(self._best, self._greedy)
         if self._best.steps is not near:
@@ -138,13 +140,20 @@ class BatchSearch:
     def _places_all(self) -> bool:
         return len(self._best.steps or ()) == sum(self._pending.wanted.values())
 
+    def _with_room_made(self) -> Sequence[Step]:
+        """Offer the reference scheduler's plan, and with more pods as others make room; the last of them."""
+        self._best.offer(self._greedy)
+        return self._nearby().with_room_made(self._greedy, self._best, self._orderer)
+
+    def _nearby(self) -> NeighbourhoodSearch:
+        home = Counter(self._greedy) if self.usual else None
+        return NeighbourhoodSearch(self._pending, self._meter, home)
+
     def _look_nearby(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Change some steps a few nodes at a time, and offer what is better; what they end as."""
         if self._best.perfect() if self.usual else self._best.is_even():
             return steps
-        home = Counter(self._greedy) if self.usual else None
-        search = NeighbourhoodSearch(self._pending, self._meter, home)
-        return search.improve(steps, self._best, self._orderer)
+        return self._nearby().improve(steps, self._best, self._orderer)
 
     def final_state(self) -> Result:
         """The best placement in which every constraint holds at the end."""

@@ -108,7 +108,9 @@ def _coarse(found: Cluster, effort: Effort = STANDARD) -> list[tuple[str, int, i
     """Name, value, bound and proof of every stage of the plan that the cells lead to."""
     pending, clock = Pending(Problem(found)), Meter.of(30.0, effort=effort)
     best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
-    Coarse(pending, Orderer(pending), clock).run(best)
+    coarse = Coarse(pending, Orderer(pending), clock)
+    coarse.offer_level(best)
+    coarse.offer_modelled(best)
     return [
         (stage.name, stage.value, stage.bound.value, stage.proved)
         for stage in best.stages()
@@ -151,7 +153,9 @@ def test_no_model_of_cells_is_begun_once_the_time_is_over(monkeypatch: pytest.Mo
     )
     best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
     meter = Meter.of(0.0)
-    Coarse(pending, Orderer(pending), meter).run(best)
+    coarse = Coarse(pending, Orderer(pending), meter)
+    coarse.offer_level(best)
+    coarse.offer_modelled(best)
     assert (best.steps, meter.cut is not None) == (None, True)
 
 
