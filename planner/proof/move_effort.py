@@ -38,9 +38,7 @@ BROKEN_EXPLAINED, TRIED_PLACES, REMEDY_SECONDS = 5, 20_000, 2.0
 SEARCH_SHARE = 0.8
 #: So many moves of a wave may change the same counts: all their interleavings are looked at.
 COUPLED_IN_A_WAVE = 3
-#: How often waves are planned, each time with more hints about moves that could not be scheduled safely.
-WAVE_PLANS = 3
-#: How often again with those moves first that could only be pinned: each time fewer are.
+#: How often waves are planned again, with the moves first that were left over or pinned: each time fewer are.
 FAILED_FIRST = 4
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: unmet soft goals, are left; beyond, planning takes seconds: again only for moves that are left over.
