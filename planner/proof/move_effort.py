@@ -46,7 +46,7 @@ PLANNED_ONCE = 30_000
 #: Beyond PLANNED_ONCE, room is scarce if so large a part of the moves have few nodes to come to: those on
 #: which their pods may run and have room are no more than such a part.
 SCARCE_MOVES, SCARCE_ROOM = 0.5, 0.3
-#: Then so many landings are judged for each move; where that is not enough, the order does not serve.
+#: Then so many landings are judged for each move whatever the time; more within the limit.
 SCARCE_JUDGED = 4
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6

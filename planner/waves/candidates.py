@@ -102,8 +102,7 @@ class Candidates:
         """The landings of the moves that hold by themselves, as many as may be away at once.
 
         Moves refused before are judged again only when their counts, or room for them, have changed, or
-        these refusals are forgotten: if always, 5,000 nodes 99 % full use up what may be judged, and keep 330
-        pods too many, not none.
+        these refusals are forgotten: if always, 5,000 nodes 99 % full take 37 s, not 25.
         """
         found, away = list[Landing](), LimitUse()
         asked = {move: self._asked(move, considered) for move in moves}

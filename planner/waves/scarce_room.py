@@ -124,8 +124,6 @@ class ScarceRoom:
         self._room = candidates.landings.room
         self._order = LargestFirst(self._trial, moves)
         self._scarce = scarce_resources(candidates.timeline, moves)
-        #: Up to so many landings for each move are judged before this order is given up.
-        self._most_work = effort.SCARCE_JUDGED * len(moves) * self._trial.problem.nodes.size
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
         candidates.within = Within(self._near, self._open)
@@ -137,8 +135,6 @@ class ScarceRoom:
 
     def next_wave(self, left: list[Move]) -> Sequence[Landing]:
         """A wave of what adds the least uncertainty, of the largest pods before others."""
-        if self._candidates.work > self._most_work:
-            return []
         self._fits.clear()
         ready = [*self._candidates.ready(left)]
         groups = self._order.groups(ready, left)

@@ -291,7 +291,13 @@ class WavePlanner:
             return self._again_and_again(moves, planned)
         timeline, nothing = self._timeline(moves), self._nothing(moves)
         candidates = Candidates(timeline, moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT)
-        found = self._filled(timeline, ScarceRoom(candidates, moves), moves, _never)
+        judged = effort.SCARCE_JUDGED * self._size(moves)
+        found = self._filled(
+            timeline,
+            ScarceRoom(candidates, moves),
+            moves,
+            lambda: candidates.work > judged and self.meter.over(),
+        )
         return min(nothing, found, key=lambda one: one.key)
 
     def _have_few_nodes(self, moves: Sequence[Move]) -> bool:
