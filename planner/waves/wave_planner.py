@@ -313,7 +313,8 @@ class WavePlanner:
         """The best of several plans, each with what was left over or pinned in those before put first.
 
         Such moves have more options while every landing is certain; a large plan has none put first.  Where
-        some are left all the same, or too much, all go in their own order, one of a workload at a time.
+        some are left all the same, or too much, all go in their own order, one of a workload at a time: else
+        `tight-901` keeps 2 pods too many with --evict-only.
         """
         best, first = self._nothing(moves), dict[int, int]()
         # Waves are planned even if the search took all of the time.
