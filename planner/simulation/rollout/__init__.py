@@ -17,7 +17,13 @@ from planner.simulation.rollout.before import Before
 from planner.simulation.rollout.draw import RolloutDraw, drawn, play
 from planner.simulation.rollout.fixes import RolloutFixes
 from planner.simulation.rollout.prepare import not_played, prepare, pruned, selected, without_made
-from planner.simulation.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
+from planner.simulation.rollout.report import (
+    broken_constraints,
+    counts_at,
+    late,
+    spread_changes,
+    workload_reports,
+)
 from planner.simulation.rollout.restart import all_restarted, unchanged
 from planner.simulation.rollout.scaling_path import trajectory
 from planner.state.state import State
@@ -91,7 +97,8 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
                     *made,
                     *others,
                     *unchanged(cluster, manifests),
-                    *before.notes(ends),
+                    *late(prepared.workloads, draws),
+                    *before.notes(ends, completes=all(completed)),
                     *stopped,
                 )
             )

@@ -9,6 +9,7 @@ from models import Cluster
 from models.snapshot import Snapshot
 from models.words import counted
 from planner.audit.spread_counts import SpreadCounts, WorkloadConstraint, summed, surpluses_of
+from planner.simulation.rollout.controllers import Backlog
 from planner.simulation.rollout.draw import RolloutDraw, begin
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
@@ -27,6 +28,8 @@ class Before:
     surplus: Mapping[WorkloadConstraint, int]
     unfinished: frozenset[tuple[str, str]]
     applied: frozenset[tuple[str, str]] = frozenset()
+    refused: int = 0
+    """Pods of workloads that are not applied which quotas refuse."""
 
     @classmethod
     def of(cls, cluster: Cluster, manifests: Snapshot, prepared: Prepared) -> Before:
@@ -40,6 +43,7 @@ class Before:
                 if f"{owner.kind} {owner.key}" in same and not run.completes(begun.simulation)
             ),
             frozenset(map(name_of, prepared.workloads)),
+            sum(len(found.pods) for found in Backlog.of(begun.simulation)),
         )
 
     def completes(self, draw: RolloutDraw, workloads: Sequence[Rolling]) -> bool:
@@ -55,8 +59,10 @@ class Before:
             if excess > self.surplus.get(whose, 0):
                 yield whose, excess
 
-    def notes(self, ends: Sequence[Sequence[SpreadCounts]]) -> Iterator[str]:
-        """What was wrong before and stays so in some draw."""
+    def notes(self, ends: Sequence[Sequence[SpreadCounts]], *, completes: bool) -> Iterator[str]:
+        """What was wrong before and stays so in some draw, or may keep the rollout from completing."""
+        if self.refused and not completes:
+            yield f"{counted(self.refused, 'pod')} that quotas refuse now may take the room of pods that go"
         for namespace, workload in sorted(self.unfinished):
             yield f"{workload} of {namespace} lacked ready pods before, and its manifest changes nothing"
         after = [summed(surpluses_of(counts)) for counts in ends]

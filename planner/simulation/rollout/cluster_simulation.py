@@ -109,6 +109,8 @@ class ClusterSimulation:
         self._quotas = Quotas(problem)
         self.refusals: dict[int, str] = {}
         """What the API server said of pods that a controller could not make; what leaves may make room."""
+        #: Pods that a controller tried to make when the API server refused them.
+        self.refused_once: set[int] = set()
         self._helps: dict[tuple[int, int], bool] = {}
         self.waiting: dict[int, None] = {}
         """Pods without a node, the oldest first."""
@@ -198,6 +200,7 @@ class ClusterSimulation:
     def create(self, pod: int) -> bool:
         """A controller makes the pod, and it waits for a node; False when the API server refuses it."""
         if self._is_refused(pod):
+            self.refused_once.add(pod)
             return False
         self.alive[pod], self.ready[pod] = True, False
         self.made_at[pod], self.ready_at[pod] = np.floor(self.now), np.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -118,6 +119,34 @@ class Due:
             if simulation.alive[pod]:
                 simulation.delete(pod)
                 yield
+
+
+class Backlog(Controller):
+    """A workload that is not applied, whose pods a quota refused before the apply: it tries them again."""
+
+    def __init__(self, pods: Iterable[int]) -> None:
+        self.pods: Sequence[int] = [*pods]
+
+    @classmethod
+    def of(cls, simulation: ClusterSimulation) -> Sequence[Backlog]:
+        """One for each controller of pods that are refused, and not for good."""
+        by_owner = defaultdict[tuple[str, str, str], list[int]](list)
+        for pod in simulation.refusals:
+            found = simulation.problem.pods[pod]
+            if (owner := found.metadata.controller) and not found.refusal:
+                by_owner[found.namespace, owner.kind, owner.name].append(pod)
+        return [*map(cls, by_owner.values())]
+
+    @property
+    def watched(self) -> Iterable[int]:
+        return ()
+
+    def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
+        """As many as the API server takes."""
+        for pod in simulation.free(self.pods):
+            if not simulation.create(pod):
+                return
+            yield ()
 
 
 class PodRun(ControllerRun, Controller):

@@ -31,6 +31,8 @@ _APPLY = (0.001, 1.0)
 _SLOWNESS = (1 / 4, 4.0)
 #: Pods of a Job run on for so long once they are ready.
 _WORK = (1.0, 36_000.0)
+#: Controllers try again what has been refused for long: after every refusal twice as late, to 1000 seconds.
+_RETRY = (0.01, 1000.0)
 #: From the snapshot to the apply.
 _LATER = (1.0, 3600.0)
 #: Without a seed everything happens at the same ticks, and what takes longest at the rarest.
@@ -103,6 +105,7 @@ class Pace:
         self._starting = _Kubelets.drawn(shared, _SAME_TICKS, _STARTING)
         ending = _Kubelets.drawn(shared, _AT_TICKS, _ENDING)
         self._ending = ending if self._starting.tick is None else self._starting
+        self._retry = shared.mean(_RETRY)
 
     def _slowness(self, controller: int, chance: Random) -> float:
         if controller not in self._slow:
@@ -136,6 +139,10 @@ class Pace:
     def end(self, now: float) -> float:
         """Until a pod that was told to go has ended."""
         return _to_next(now, _TICK) if self.chance is None else self._ending.after(now, self.chance)
+
+    def retry(self, now: float) -> float:
+        """Until a controller tries again what had been refused before the apply."""
+        return _to_next(now, _RARE_TICK) if self.chance is None else self.chance.expovariate(1 / self._retry)
 
     def work(self, now: float) -> float:
         """Until a ready pod of a Job has run to its end."""

@@ -59,6 +59,18 @@ def _report(problem: Problem, owner: Rolling, draws: Sequence[RolloutDraw], plac
     )
 
 
+def late(owners: Sequence[Rolling], draws: Sequence[RolloutDraw]) -> Iterator[str]:
+    """A note for each workload that completes after the API server has refused pods of it."""
+    for place, owner in enumerate(owners):
+        for draw in draws:
+            if draw.completes(place) and not draw.simulation.refused_once.isdisjoint(draw.runs[place].pods):
+                yield (
+                    f"{owner.kind}/{owner.name} of {owner.namespace} is slow: what a quota refuses on the "
+                    "way is tried again up to 1000 s later"
+                )
+                break
+
+
 def _deadline(owner: Rolling) -> int | None:
     """After how many seconds without progress a Deployment says so; a paused one does not, nor one that may
     wait for ever."""

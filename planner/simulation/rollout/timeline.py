@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation, PodChange
-from planner.simulation.rollout.controllers import Controller, ControllerRun
+from planner.simulation.rollout.controllers import Backlog, Controller, ControllerRun
 from planner.simulation.rollout.pace import Pace
 
 #: What may make room for others.
@@ -46,7 +46,7 @@ class Timeline:
             for controller in run.controllers:
                 for pod in controller.watched:
                     self._watching[pod].append(controller)
-        self._order = list(runs)
+        self._order, self._backlogs = list(runs), Backlog.of(simulation)
         for pod in simulation.starting:
             self._have_started(pod)
         for pod in simulation.proving:
@@ -93,6 +93,8 @@ class Timeline:
             # Where a pod is gone, or stuck, its quota may have room for one that was refused.
             for refused in self._simulation.refusals if change in _GONE else ():
                 self._wake_watching(refused)
+            for backlog in self._backlogs if change in _GONE else ():
+                self._wake(backlog, self._pace.retry(self._simulation.now))
             if change in {PodChange.MADE, *_GONE}:
                 self._wake_scheduler()
             if change in {PodChange.LEAVING, PodChange.LOST} and pod in self._runs:

@@ -268,3 +268,15 @@ def test_a_stateful_set_that_lacks_a_pod_by_its_quota_updates_none() -> None:
     found = applied([*lacking, rules("ResourceQuota", hard={"pods": "2"})], after).workloads[0]
     assert (found.completes, found.least_ready, found.least_ready_best) == (False, 2, 2)
     assert "exceeded quota: q" in found.message
+
+
+def test_what_else_a_quota_refuses_may_take_what_a_rollout_frees() -> None:
+    """What went wrong: it completed in all runs, and stood still on a cluster: pods of others were made."""
+    calm: Object = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+    full = [*running(web(2, **calm), ["a1", "b1"], *zones("ab")), rules("ResourceQuota", hard={"pods": "2"})]
+    late = "Deployment/web of shop is slow: what a quota refuses on the way is tried again up to 1000 s later"
+    alone = applied(full, web(2, cpu="150m", **calm))
+    assert (alone.completes, alone.notes) == (True, (late,))
+    found = applied([*full, scaled("Deployment", "other", 2, namespace="shop")], web(2, cpu="150m", **calm))
+    assert 0 < found.replays.completed < found.replays.runs
+    assert found.notes == (late, "2 pods that quotas refuse now may take the room of pods that go")
