@@ -27,11 +27,6 @@ from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.state.state import State
 from planner.whatif.eviction import without_pods
 
-#: A template and the node that the snapshot promises to a pod: what holds for one such pod, holds for all.
-_Alike = tuple[int, str | None]
-#: By these the number of changes when a pod was refused last, and that pod.
-_Asked = dict[_Alike, tuple[int, int]]
-
 
 class AtRest:
     """A cluster at rest: where the pods are, which are left and which preemption evicted, and why."""
@@ -50,70 +45,33 @@ class AtRest:
         self.problem = problem
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
         self.preemption, self.effort = preemption, effort
-        self.left: list[int] = []
         self.evicted: list[int] = []
         self.messages: dict[int, str] = {}
         self.late: dict[int, int] = {}
-        self._changes = self._promises = 0
         self._claiming: list[tuple[int, int]] = []
-        self._run()
+        self.left = [decision.pod for decision in self.scheduler.run() if self._take(decision) is None]
+        self._try_again()
 
-    def _run(self) -> None:
-        asked: _Asked = {}
-        for decision in self.scheduler.run():
-            self._take(decision, asked)
+    def _try_again(self) -> None:
         for _ in range(self.effort.rounds_to_rest):
-            before = self._changes
+            before = self.scheduler.version
             for pod in [pod for pod in self.left if not self.problem.held_back(pod)]:
-                self._retry(pod, asked)
-            if self._changes == before:
+                node = self._take(self.scheduler.decide(pod))
+                if node is not None:
+                    self.left.remove(pod)
+                    self.late[pod] = node
+            if self.scheduler.version == before:
                 break
 
-    def _take(self, decision: SchedulingDecision, asked: _Asked) -> None:
-        pod, node, changes = decision.pod, decision.node, self._changes
-        self._freed(decision)
-        if decision.message:
-            self.messages[pod] = decision.message
-        if node is None:
-            self.left.append(pod)
-            # What holds back one pod, as a quota does, says nothing about others like it.
-            if not self.problem.held_back(pod):
-                asked[self._alike(pod)] = changes, pod
-        else:
-            self._placed(pod, node)
-
-    def _alike(self, pod: int) -> _Alike:
-        return int(self.problem.template_of[pod]), self.problem.pods[pod].status.nominated_node_name
-
-    def _freed(self, decision: SchedulingDecision) -> None:
-        """Take note of room that others may use now: of evicted pods, and of a promise that is given up."""
-        promises, before = self.scheduler.promises, self._promises
-        self._changes += bool(decision.victims) or promises < before
-        self._promises = promises
+    def _take(self, decision: SchedulingDecision) -> int | None:
+        """Take note of a decision; the node that the pod got, if any."""
+        pod, node = decision.pod, decision.node
         self.evicted += decision.victims
-
-    def _placed(self, pod: int, node: int) -> None:
-        self._changes += 1
-        if self.problem.pods[pod].spec.volumes:
-            self._claiming.append((pod, node))
-
-    def _retry(self, pod: int, asked: _Asked) -> None:
-        """Try a pod once more, unless nothing has happened since one like it was refused."""
-        changes = self._changes
-        before, other = asked.get(self._alike(pod), (-1, pod))
-        if before == changes:
-            self.messages[pod] = self.messages[other]
-            return
-        decision = self.scheduler.decide(pod)
-        self._freed(decision)
-        if decision.node is None:
+        if node is None:
             self.messages[pod] = decision.message
-            # Its own victims are a change for itself, too: it has the line from before they went.
-            asked[self._alike(pod)] = changes, pod
-        else:
-            self.left.remove(pod)
-            self.late[pod] = decision.node
-            self._placed(pod, decision.node)
+        elif self.problem.pods[pod].spec.volumes:
+            self._claiming.append((pod, node))
+        return node
 
     @cached_property
     def budgets(self) -> Budgets:
@@ -171,7 +129,8 @@ class AtRest:
             number = problem.pod_index.get(pod.key)
             node = -1 if number is None else node_of[number]
             found.append(pod.on(names[node]) if node >= 0 and names[node] != pod.node_name else pod)
-        placed = replace(problem.cluster, pods=tuple(found)) if self._changes else problem.cluster
+        changed = self.scheduler.state.version
+        placed = replace(problem.cluster, pods=tuple(found)) if changed else problem.cluster
         again = [
             pod for pod in problem.refused if evicted and problem.pods[pod].metadata.controller is not None
         ]

@@ -59,9 +59,6 @@ class CoupledConstraints:
         self.kept = kept
         self.templates = tuple(templates)
         self.cell_of = _cells_of(trial, constraints, templates, sources)
-        shared = (one.rule.column.codes for one in constraints if not one.by_node)
-        #: A number for every node, equal for nodes that agree in all shared domains.
-        self.domains = numbered(len(self.cell_of), shared)
         representative = np.unique(self.cell_of, return_index=True)[1]
         self.sizes: list[int] = np.bincount(self.cell_of).tolist()
         self._tallies: list[PodCounts] = []

@@ -136,14 +136,12 @@ class LandingPreferences:
     """How replacements should land beyond being as good as planned.
 
     Pinned or cordoned only as `pin_policy` allows.  Pods in `again` must land on their planned node, as they
-    move once more; those in `certain` on a node known beforehand if scores decide that.  Templates in
-    `as_planned` land in the planned domains.
+    move once more; those in `certain` on a node known beforehand if scores decide that.
     """
 
     pin_policy: PinPolicy = NO_PINS
     again: Collection[int] = ()
     certain: Collection[int] = ()
-    as_planned: Collection[int] = ()
 
 
 #: Labels that users know nodes by, besides those that constraints name.

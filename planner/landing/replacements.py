@@ -96,15 +96,12 @@ def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Coll
 class PossibleNodes:
     """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are.
 
-    And how good it is there, until the histograms change; with `as_planned` best is what its planned cell is.
+    And how good it is there, until the histograms change.
     """
 
-    def __init__(
-        self, case: Replacement, coupled: CoupledConstraints, room: WaveRoom, *, as_planned: bool
-    ) -> None:
-        self.case, self.coupled, self.as_planned, self._room = case, coupled, as_planned, room
-        source, self._target = coupled.cell_of[[case.move.source, case.move.target]].tolist()
-        self.leaving = LeavingPod(case.template, source)
+    def __init__(self, case: Replacement, coupled: CoupledConstraints, room: WaveRoom) -> None:
+        self.case, self.coupled, self._room = case, coupled, room
+        self.leaving = LeavingPod(case.template, int(coupled.cell_of[case.move.source]))
         same_wave = [one for one in case.same_wave if one.template in coupled.templates]
         #: The uncertain replacements that change counts of these coupled constraints.
         self._counted = room.of(coupled.templates) + same_wave
@@ -135,10 +132,7 @@ class PossibleNodes:
     @cached_property
     def best(self) -> Violations:
         """The least violations after it has landed."""
-        every = {s for found in self.violations.values() for s in found if s is not None}
-        there = [found for (cell, _), found in self.violations.items() if cell == self._target]
-        planned = {s for found in there for s in found if s is not None} if self.as_planned else ()
-        return min(planned or every, default=None)
+        return min((s for found in self.violations.values() for s in found if s is not None), default=None)
 
     @cached_property
     def worse(self) -> frozenset[Option]:

@@ -75,9 +75,8 @@ class WaveLandings:
         cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
         groups: dict[CoupledConstraints, list[tuple[PossibleNodes, Mask]]] = {}
         for case, nodes in zip(cases, closed, strict=True):
-            coupled, as_planned = self._coupled[case.template], case.template in self._preferences.as_planned
-            possible = PossibleNodes(case, coupled, self.room, as_planned=as_planned)
-            groups.setdefault(coupled, []).append((possible, nodes))
+            coupled = self._coupled[case.template]
+            groups.setdefault(coupled, []).append((PossibleNodes(case, coupled, self.room), nodes))
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
         # A cordon keeps all other replacements of a wave off the node.
         cordons = considered.pins and len(wave) == 1
@@ -124,13 +123,11 @@ class WaveLandings:
 
     def _shut(self, possible: PossibleNodes, closed: Mask) -> Mask:
         """The nodes where a replacement should not land, whatever it repairs there."""
-        move, domains = possible.case.move, possible.coupled.domains
+        move = possible.case.move
         if move.pod in self._preferences.again:
             return ~self._trial.problem.nodes.only(move.target)
         shut = closed.copy()
         shut[move.source] = True
-        if possible.as_planned:
-            shut |= domains != domains[move.target]
         return shut
 
     def _open(self, possible: PossibleNodes, kept: Mask | None, pin: Mask | None = None) -> OpenNodes | None:

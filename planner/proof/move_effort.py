@@ -38,9 +38,7 @@ BROKEN_EXPLAINED, TRIED_PLACES, REMEDY_SECONDS = 5, 20_000, 2.0
 SEARCH_SHARE = 0.8
 #: So many moves of a wave may change the same counts: all their interleavings are looked at.
 COUPLED_IN_A_WAVE = 3
-#: How often waves are planned, each time with more hints about moves that could not be scheduled safely.
-WAVE_PLANS = 3
-#: How often again with those moves first that could only be pinned: each time fewer are.
+#: How often waves are planned again, with the moves first that were left over or pinned: each time fewer are.
 FAILED_FIRST = 4
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: unmet soft goals, are left; beyond, planning takes seconds: again only for moves that are left over.
@@ -48,7 +46,7 @@ PLANNED_ONCE = 30_000
 #: Beyond PLANNED_ONCE, room is scarce if so large a part of the moves have few nodes to come to: those on
 #: which their pods may run and have room are no more than such a part.
 SCARCE_MOVES, SCARCE_ROOM = 0.5, 0.3
-#: Then so many landings are judged for each move; where that is not enough, the order does not serve.
+#: Then so many landings are judged for each move whatever the time; more within the limit.
 SCARCE_JUDGED = 4
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6

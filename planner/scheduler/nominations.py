@@ -24,6 +24,7 @@ class Nominations:
         self._state = state
         self._node_of: dict[int, int] = {}
         self._waiting: dict[int, list[int]] = defaultdict(list)
+        self.changes = 0
 
     def __len__(self) -> int:
         """How many pods are promised a node."""
@@ -38,12 +39,14 @@ class Nominations:
 
     def nominate(self, pod: int, node: int) -> None:
         self.withdraw(pod)
+        self.changes += 1
         self._node_of[pod] = node
         self._waiting[node].append(pod)
 
     def withdraw(self, pod: int) -> None:
         node = self._node_of.pop(pod, None)
         if node is not None:
+            self.changes += 1
             self._waiting[node].remove(pod)
             if not self._waiting[node]:
                 del self._waiting[node]

@@ -7,7 +7,7 @@ tie goes to the smallest node name; with a seed, nodes are sampled and ties draw
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, takewhile
 
@@ -67,8 +67,8 @@ class Scheduler:
         self._preemptions: dict[str, Preemption] = {}
         self._preempts = preemption
         self._in_vain: dict[str, tuple[Framework, Preemption | None]] = {}
-        #: For templates the state's version when a pod of it was refused, and the message.
-        self._refused: dict[int, tuple[int, str]] = {}
+        #: By template and promised node the version in which a pod was refused, and the decision.
+        self._refused: dict[tuple[int, int | None], tuple[tuple[int, int], SchedulingDecision]] = {}
         for name in profiles_of(problem.cluster.scheduler_config):
             self._frameworks[name], preemptor = self._made(name)
             if preemptor is not None:
@@ -136,6 +136,11 @@ class Scheduler:
             self._nominations.restore(pod)
 
     @property
+    def version(self) -> tuple[int, int]:
+        """Equal versions mean equal answers: pods and promises are where they were."""
+        return self.state.version, self._nominations.changes
+
+    @property
     def promises(self) -> int:
         return len(self._nominations)
 
@@ -189,15 +194,15 @@ class Scheduler:
     def decide(self, pod: int) -> SchedulingDecision:
         """One scheduling cycle: bind the pod to the best node, or say why not and make room.
 
-        A pod like the last one of its template, which was refused before anything changed, is refused, too.
+        A pod like one that was refused, and before anything changed, is refused, too.
         """
-        template, promised = int(self.problem.template_of[pod]), bool(self._nominations)
-        version, message = self._refused.get(template, (-1, ""))
-        if version == self.state.version and not promised:
-            return SchedulingDecision(pod, None, message)
+        alike = int(self.problem.template_of[pod]), self._nominations.node_of(pod)
+        before, known = self.version, self._refused.get(alike)
+        if known is not None and known[0] == before:
+            return replace(known[1], pod=pod)
         found = self._decided(pod)
-        if found.explanation is None and found.node is None and found.nominated is None and not promised:
-            self._refused[template] = self.state.version, found.message
+        if found.node is None and self.version == before:
+            self._refused[alike] = before, found
         return found
 
     def _decided(self, pod: int) -> SchedulingDecision:

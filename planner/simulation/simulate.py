@@ -130,19 +130,10 @@ def _tried_again(scheduler: Scheduler, left: Sequence[int]) -> Iterator[str]:
     """
     waiting = [pod for pod in left if scheduler.would_bind(pod) and _may_be_let_in(scheduler, pod)]
     placed: set[int] = set()
-    #: By template, how many pods had been placed when one of it was refused: then others are refused, too.
-    refused: dict[int, int] = {}
     before = -1
     while before < len(placed):
         before = len(placed)
-        for pod in waiting:
-            template = int(scheduler.problem.template_of[pod])
-            if pod in placed or refused.get(template) == len(placed):
-                continue
-            if scheduler.decide(pod).node is not None:
-                placed.add(pod)
-            else:
-                refused[template] = len(placed)
+        placed.update(pod for pod in waiting if pod not in placed and scheduler.decide(pod).node is not None)
     if not placed:
         return
     first = scheduler.problem.pods[next(pod for pod in waiting if pod in placed)].key

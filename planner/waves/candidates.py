@@ -1,7 +1,7 @@
 """Which moves hold now, alone and together: what the orders of waves choose from.
 
 Every move is judged alone first, then together with the others of its wave: the room that they leave, and the
-room that they may take wherever they land.  `ReservedRoom` keeps room for later moves.
+room that they may take wherever they land.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from planner.audit.replicas_down import ReplicaLimit
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import CoupledConstraints, coupled_constraints
 from planner.landing.landing import NO_PINS, Considered, Landing, LandingPreferences, PinPolicy
-from planner.landing.room import WaveRoom
 from planner.landing.wave_landings import WaveLandings
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Limit, LimitUse
-from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
 from planner.problem.nodes import Ints, Mask
 from planner.proof import move_effort as effort
 
@@ -41,55 +40,12 @@ class WaveRules:
         return not self.pin_policy
 
 
-class ReservedRoom:
-    """What is free on the target nodes of reserved moves when all moves that are left are done."""
-
-    def __init__(
-        self, trial: TrialCluster, room: WaveRoom, left: Iterable[Move], reserved: Collection[int]
-    ) -> None:
-        """Room for those of the moves `left` whose pods are `reserved`."""
-        self._trial, self._reserved = trial, reserved
-        self._targets, self._free = trial.problem.nodes.none.copy(), room.free()
-        for move in left:
-            taken = trial.taken[trial.template(move.pod)]
-            self._free[:, move.source] += taken
-            if move.pod in reserved:
-                self._free[:, move.target] -= taken
-                self._targets[move.target] = True
-
-    def closed_to(self, move: Move) -> Mask:
-        """The nodes on which a replacement would take room that is reserved for other moves."""
-        template, free = self._trial.template(move.pod), self._free
-        if move.pod in self._reserved:
-            free = free.copy()
-            free[:, move.target] += self._trial.taken[template]
-        found: Mask = self._targets & ~self._trial.has_room(template, free)
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class Within:
     """For every move the nodes on which its replacement may land at most, and those with room for it."""
 
     nodes: Callable[[Move], Mask]
     open_nodes: Callable[[Move], Mask]
-
-
-@dataclass(frozen=True, slots=True)
-class RetryHints:
-    """What an earlier attempt to plan the waves has shown to need attention.
-
-    `reserved`: no other move takes the room planned for these pods.  Without it nine clusters next to full
-    (`tight` in `test_exchanges.py`) have 22 pins, not 17.
-    `as_planned`: pods with coupled constraints land in the planned domains.  Without it two lopsided
-    clusters keep 9 pods too many, not 6, with 17 pins, not 7; though 24 next to full have 19, not 27.
-    `first`: these pods, the highest number before the others, and those with coupled constraints go while
-    every landing is still certain, and keep it certain if scores alone can.
-    """
-
-    reserved: Collection[int] = ()
-    as_planned: Collection[int] = ()
-    first: Mapping[int, int] = field(default_factory=dict)
 
 
 class Candidates:
@@ -100,11 +56,14 @@ class Candidates:
         timeline: EvictionTimeline,
         moves: Sequence[Move],
         rules: WaveRules,
-        hints: RetryHints | None = None,
+        first: Mapping[int, int] | None = None,
         kept: int = effort.HISTOGRAMS_KEPT,
     ) -> None:
-        """Waves for moves; `hints` come from earlier attempts; up to `kept` histograms are kept apart."""
-        hints = hints or RetryHints()
+        """Waves for moves; up to `kept` histograms are kept apart.
+
+        The pods in `first`, the highest number before the others, and those with coupled constraints go while
+        every landing is still certain, and keep it certain if scores alone can.
+        """
         self.timeline = timeline
         self.trial = timeline.trial
         self.rules = rules
@@ -112,17 +71,13 @@ class Candidates:
         self.within: Within | None = None
         #: Work done so far: nodes looked at.
         self.work = 0
-        self._reserved = hints.reserved
         times = Counter(move.pod for move in moves)
         sources: dict[int, list[int]] = {}
         for move in moves:
             sources.setdefault(self.trial.template(move.pod), []).append(move.source)
         self._coupled = coupled_constraints(self.trial, sources, self._matters, kept)
-        #: Templates whose moves keep their order and land in the planned domains.
-        self._as_planned = {self.trial.template(pod) for pod in self._with_coupled(hints.as_planned, times)}
-        #: Pods that go first, the highest rank before others, while every landing is certain.
         self.first: dict[int, int] = {}
-        for pod, rank in sorted(hints.first.items(), key=lambda one: one[1]):
+        for pod, rank in sorted((first or {}).items(), key=lambda one: one[1]):
             self.first |= dict.fromkeys(self._with_coupled([pod], times), rank)
         self.landings = WaveLandings(
             timeline,
@@ -131,33 +86,23 @@ class Candidates:
                 pin_policy=rules.pin_policy,
                 again={pod for pod, number in times.items() if number > 1},
                 certain=self.first,
-                as_planned=self._as_planned,
             ),
         )
         self._refused: dict[Hashable, object] = {}
-        self.begin_wave(moves)
 
-    def begin_wave(self, left: Sequence[Move]) -> None:
-        """Keep room for the reserved ones of the moves that are `left`."""
-        self._reserved_room = ReservedRoom(self.trial, self.landings.room, left, self._reserved)
-
-    def ready(self, left: Iterable[Move]) -> Iterator[Move]:
-        """The next move of every pod, and only one for coupled constraints whose moves keep their order."""
-        seen = set[Hashable]()
+    @staticmethod
+    def ready(left: Iterable[Move]) -> Iterable[Move]:
+        """The next move of every pod."""
+        found = dict[int, Move]()
         for move in left:
-            keys: set[Hashable] = {move.pod}
-            if self.trial.template(move.pod) in self._as_planned:
-                keys.add(self._coupling(move.pod))
-            if not keys & seen:
-                yield move
-            seen |= keys
+            found.setdefault(move.pod, move)
+        return found.values()
 
     def alone(self, moves: Iterable[Move], considered: Considered, *, again: bool = False) -> list[Landing]:
         """The landings of the moves that hold by themselves, as many as may be away at once.
 
         Moves refused before are judged again only when their counts, or room for them, have changed, or
-        these refusals are forgotten: if always, 5,000 nodes 99 % full use up what may be judged, and keep 330
-        pods too many, not none.
+        these refusals are forgotten: if always, 5,000 nodes 99 % full take 37 s, not 25.
         """
         found, away = list[Landing](), LimitUse()
         asked = {move: self._asked(move, considered) for move in moves}
@@ -228,10 +173,8 @@ class Candidates:
         considered: Considered,
         known: Mapping[int, Landing] | None = None,
     ) -> Sequence[Landing | None]:
-        closed = [
-            closed if self.within is None else closed | ~self.within.nodes(move)
-            for move, closed in zip(wave, map(self._reserved_room.closed_to, wave), strict=True)
-        ]
+        within, none = self.within, self.trial.problem.nodes.none
+        closed = [none if within is None else ~within.nodes(move) for move in wave]
         return self.landings.judge(wave, closed, considered, known)
 
     def _keeps(self, found: Landing, known: Mapping[int, Landing]) -> bool:

@@ -13,8 +13,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from planner.eviction.protections import SOFT
@@ -24,7 +24,7 @@ from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import move_effort as effort
 from planner.proof.meter import Meter
-from planner.waves.candidates import Candidates, RetryHints, WaveRules, Within
+from planner.waves.candidates import Candidates, WaveRules, Within
 from planner.waves.scarce_room import ScarceRoom, resolve, scarce_resources
 
 
@@ -60,20 +60,42 @@ def fill_waves(
     return waves, left
 
 
+class PlannedRoom:
+    """What is free on the target nodes of the moves that are left when all of them are done."""
+
+    def __init__(self, candidates: Candidates, left: Iterable[Move]) -> None:
+        trial = self._trial = candidates.trial
+        self._others, self._free = trial.problem.nodes.every.copy(), candidates.landings.room.free()
+        for move in left:
+            taken = trial.taken[trial.template(move.pod)]
+            self._free[:, move.source] += taken
+            self._free[:, move.target] -= taken
+            self._others[move.target] = False
+
+    def open_to(self, move: Move) -> Mask:
+        """The nodes on which a replacement takes no room that is planned for other moves."""
+        template, free = self._trial.template(move.pod), self._free.copy()
+        free[:, move.target] += self._trial.taken[template]
+        found: Mask = self._others | self._trial.has_room(template, free)
+        return found
+
+
 class CertainFirst:
     """As many moves as hold together; pinned moves only when no others can go first.
 
-    What those others change may make the pin unnecessary.
+    What those others change may make the pin unnecessary.  With `in_order` no move takes the room of others.
     """
 
-    def __init__(self, candidates: Candidates) -> None:
-        self._candidates = candidates
+    def __init__(self, candidates: Candidates, *, in_order: bool = False) -> None:
+        self._candidates, self._in_order = candidates, in_order
         self.commit = candidates.landings.commit
 
     def next_wave(self, left: list[Move]) -> Sequence[Landing]:
         """The moves that go first, while every landing is certain; else all without a pin; else with pins."""
         found = self._candidates
-        found.begin_wave(left)
+        if self._in_order:
+            room = PlannedRoom(found, left)
+            found.within = Within(room.open_to, room.open_to)
         pins = not found.rules.evict_only
         scores = found.work <= effort.SCORED or not pins
         unpinned, considered = Considered(pins=False, scores=scores), Considered(pins=pins, scores=scores)
@@ -251,14 +273,14 @@ class WavePlanner:
         """
         timeline = self._timeline(moves)
         landings = SingleLandings(timeline, self.rules.pin_policy)
-        return self._filled(timeline, OneMoveAWave(landings), moves, is_over) or self._nothing(moves)
+        return self._filled(timeline, OneMoveAWave(landings), moves, is_over)
 
     def with_fewer_waves(self, plan: WavePlan) -> WavePlan:
         """A plan of which most moves go alone, with neighbours together that do not depend on each other."""
         timeline = self._timeline(plan.moves)
         candidates = Candidates(timeline, plan.moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT)
         found = self._filled(timeline, InTurn(candidates, plan), plan.moves, self.meter.over)
-        if found is None or found.left or found.key > plan.key:
+        if found.left or found.key > plan.key:
             return plan
         return replace(found, left=plan.left)
 
@@ -269,8 +291,14 @@ class WavePlanner:
             return self._again_and_again(moves, planned)
         timeline, nothing = self._timeline(moves), self._nothing(moves)
         candidates = Candidates(timeline, moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT)
-        found = self._filled(timeline, ScarceRoom(candidates, moves), moves, _never)
-        return min(nothing, found or nothing, key=lambda one: one.key)
+        judged = effort.SCARCE_JUDGED * self._size(moves)
+        found = self._filled(
+            timeline,
+            ScarceRoom(candidates, moves),
+            moves,
+            lambda: candidates.work > judged and self.meter.over(),
+        )
+        return min(nothing, found, key=lambda one: one.key)
 
     def _have_few_nodes(self, moves: Sequence[Move]) -> bool:
         """Whether for most moves few nodes have room."""
@@ -282,31 +310,40 @@ class WavePlanner:
         return pods > effort.SCARCE_MOVES * len(moves)
 
     def _again_and_again(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
-        """The best of several plans, each with hints about what could not be scheduled in those before.
+        """The best of several plans, each with what was left over or pinned in those before put first.
 
-        On a large cluster only room is reserved, for moves that were left over.
+        Such moves have more options while every landing is certain; a large plan has none put first.  Where
+        some are left all the same, or too much, all go in their own order, one of a workload at a time: else
+        `tight-901` keeps 2 pods too many with --evict-only.
         """
-        best, retries = self._nothing(moves), _Retries(moves)
+        best, first = self._nothing(moves), dict[int, int]()
         # Waves are planned even if the search took all of the time.
         is_over: Callable[[], bool] = _never
-        while retries.number <= effort.WAVE_PLANS and not is_over():
-            timeline = self._timeline(moves)
-            limit = self.rules.limit if retries.number == 0 else replace(self.rules.limit, most=1)
-            rules = replace(self.rules, limit=limit)
-            order = CertainFirst(Candidates(timeline, moves, rules, retries.hints()))
-            found, is_over = self._filled(timeline, order, moves, is_over), self.meter.over
-            if found is None:
-                # The landings contradict each other: the next attempt reserves room for every move.
-                retries.reserve({move.pod for move in moves})
-                continue
+        for rank in range(effort.FAILED_FIRST + 1):
+            found, is_over = self._certain_first(moves, self.rules, first, is_over), self.meter.over
             best = min(best, found, key=lambda one: one.key)
-            if not self.is_large(moves) and retries.put_first(found):
-                continue
-            fresh = {move.pod for move in found.left} | _of_broken(timeline, moves, rules)
-            if not (found.left or found.misses(planned)) or fresh <= retries.reserved:
+            failed = {*found.pinned} | {move.pod for move in found.left}
+            if self.is_large(moves) or failed <= {*first} or is_over():
                 break
-            retries.reserve(fresh)
+            first = first | dict.fromkeys(failed, rank + 1)
+        if (best.left or best.misses(planned)) and not is_over():
+            rules = replace(self.rules, limit=replace(self.rules.limit, most=1))
+            found = self._certain_first(moves, rules, first, is_over, in_order=True)
+            best = min(best, found, key=lambda one: one.key)
         return best
+
+    def _certain_first(
+        self,
+        moves: Sequence[Move],
+        rules: WaveRules,
+        first: Mapping[int, int],
+        is_over: Callable[[], bool],
+        *,
+        in_order: bool = False,
+    ) -> WavePlan:
+        timeline = self._timeline(moves)
+        order = CertainFirst(Candidates(timeline, moves, rules, first), in_order=in_order)
+        return self._filled(timeline, order, moves, is_over)
 
     def _timeline(self, moves: Sequence[Move]) -> EvictionTimeline:
         return EvictionTimeline.of(self.trial, moves)
@@ -317,15 +354,15 @@ class WavePlanner:
         order: WaveOrder,
         moves: Sequence[Move],
         is_over: Callable[[], bool],
-    ) -> WavePlan | None:
-        """The plan in an order; None if its landings contradict each other."""
+    ) -> WavePlan:
+        """The plan in an order; the empty one if its landings contradict each other."""
         ledger, kinds = timeline.trial.ledger, (True, False)
         # The timeline has only the constraints that its moves touch.
         others = [self.trial.ledger.excess(hard=kind) - ledger.excess(hard=kind) for kind in kinds]
         try:
             waves, left = fill_waves(order, moves, is_over)
         except LandingContradiction:
-            return None
+            return self._nothing(moves)
         hard, soft = (ledger.excess(hard=kind) + more for kind, more in zip(kinds, others, strict=True))
         pods = [landing.move.pod for wave in waves for landing in wave]
         weight = int(self.rules.weights[pods].sum())
@@ -333,47 +370,3 @@ class WavePlanner:
 
     def _nothing(self, moves: Sequence[Move]) -> WavePlan:
         return WavePlan.nothing(self.trial, self.rules.kinds, moves)
-
-
-@dataclass(slots=True)
-class _Retries:
-    """What earlier attempts have shown, as hints for the next one.
-
-    Moves that were left over, or needed a pin, are put first: they have more options while every landing is
-    certain.  Where that does not help, room is reserved for moves that were left over; then replicas also go
-    one by one to their planned domains.  In the last attempt the waves follow the moves' own order.
-    """
-
-    moves: Sequence[Move]
-    number: int = 0
-    reserved: set[int] = field(default_factory=set)
-    _first: dict[int, int] = field(default_factory=dict)
-    _ranks: int = 0
-
-    def hints(self) -> RetryHints:
-        last = self.number == effort.WAVE_PLANS
-        reserved = {move.pod for move in self.moves} if last else self.reserved
-        return RetryHints(frozenset(reserved), frozenset(self.reserved), self._first)
-
-    def put_first(self, found: WavePlan) -> bool:
-        """Put what failed in a plan first; False if that was done often enough, or did not help."""
-        failed = {*found.pinned} | {move.pod for move in found.left}
-        if self._ranks == effort.FAILED_FIRST or (self.number and found.left) or failed <= {*self._first}:
-            return False
-        self._ranks += 1
-        self._first = self._first | dict.fromkeys(failed, self._ranks)
-        return True
-
-    def reserve(self, pods: set[int]) -> None:
-        self.reserved |= pods
-        self.number += 1
-
-
-def _of_broken(timeline: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> set[int]:
-    """The moves of pods that a constraint counts which is still broken.
-
-    Without room for these 104 small clusters have 90 pins in 561 waves, not 85 in 552, and keep 75 pods too
-    many for soft constraints, not 71.
-    """
-    broken = {t for constraint in timeline.trial.ledger.broken(rules.kinds) for t in constraint.members}
-    return {move.pod for move in moves if timeline.trial.template(move.pod) in broken}

@@ -102,23 +102,20 @@ class DrainSimulation(ClusterSimulation):
         self._unasked.pop(pod, None)
         super()._wait(pod)
 
-    def _answer(self, pod: int, template: int) -> None:
-        if self._refused_templates.holds(template):
+    def _answer(self, pod: int) -> None:
+        if self._refused_templates.holds(int(self.problem.template_of[pod])):
             self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
             self._unasked[pod] = self.scheduler.state.mark()
         else:
-            self._decide(pod, template)
+            self._decide(pod)
 
-    def _decide(self, pod: int, template: int) -> SchedulingDecision:
-        decision = super()._decide(pod, template)
+    def _decide(self, pod: int) -> SchedulingDecision:
+        decision = super()._decide(pod)
         # Where pods that end already would make room, a pod that comes there is evicted, too.
         if decision.node is None and not decision.victims and decision.nominated is None:
             self._refused_templates.add(pod)
-        return decision
-
-    def _refuse(self, pod: int, template: int, message: str) -> None:
-        super()._refuse(pod, template, message)
         self._unasked.pop(pod, None)
+        return decision
 
     def explain(self) -> None:
         """Say of all pods that wait why they were refused the last time."""

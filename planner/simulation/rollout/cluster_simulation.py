@@ -111,8 +111,7 @@ class ClusterSimulation:
         """What the API server said of pods that a controller could not make; what leaves may make room."""
         #: Pods that a controller tried to make when the API server refused them.
         self.refused_once: set[int] = set()
-        self._refusals: dict[int, tuple[int, str]] = {}
-        self._changes, self._helps = 0, dict[tuple[int, int], bool]()
+        self._helps: dict[tuple[int, int], bool] = {}
         self.waiting: dict[int, None] = {}
         """Pods without a node, the oldest first."""
         self._following = self._begin_waiting(nowhere)
@@ -181,7 +180,6 @@ class ClusterSimulation:
         if has_stopped:
             self.stopped.add(pod)
             self.scheduler.state.unbind(double)
-            self._changes += 1
             self._queue.wake_all(self.now)
         self._quotas.leave_stuck(self.problem.pods[pod])
         self.happened.append((PodChange.STUCK, pod))
@@ -232,7 +230,6 @@ class ClusterSimulation:
         self.scheduler.state.unbind(pod)
         self.scheduler.state.bind(self.doubles[pod], node)
         self.leaving[self.doubles[pod]] = None
-        self._changes += 1
         self.happened.append((PodChange.LEAVING, pod))
 
     def succeed(self, pod: int) -> None:
@@ -251,7 +248,6 @@ class ClusterSimulation:
     def _note_gone(self, pod: int, how: PodChange, *, frees_room: bool = True) -> None:
         """Its quotas have room again, and so has its node if it had one."""
         if frees_room:
-            self._changes += 1
             self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[pod])
         self.happened.append((how, pod))
@@ -293,30 +289,25 @@ class ClusterSimulation:
 
         It ends, too, when so many events have happened since the beginning.
         """
-        before = self._changes
+        before = self.scheduler.state.version
         while len(self.happened) < most and self.schedule_one():
             pass
-        return self._changes > before
+        return self.scheduler.state.version != before
 
     def schedule_one(self) -> bool:
         """One scheduling cycle; False when every pod waits for an event."""
         pod = self._queue.pop(self.now)
         if pod is None:
             return False
-        template = int(self.problem.template_of[pod])
-        changes, message = self._refusals.get(template, (-1, ""))
-        if changes == self._changes:
-            self._refuse(pod, template, message)
-        else:
-            self._answer(pod, template)
+        self._answer(pod)
         return True
 
-    def _answer(self, pod: int, template: int) -> None:
+    def _answer(self, pod: int) -> None:
         """What the scheduler decides about a pod now, which is not gone back to."""
-        self._decide(pod, template)
+        self._decide(pod)
         self.scheduler.state.forget_history()
 
-    def _decide(self, pod: int, template: int) -> SchedulingDecision:
+    def _decide(self, pod: int) -> SchedulingDecision:
         decision = self.scheduler.decide(pod)
         for victim in decision.victims:
             self.preempted.append((victim, pod))
@@ -324,21 +315,17 @@ class ClusterSimulation:
         if decision.node is None:
             if self._in_time and decision.nominated is not None:
                 self.scheduler.nominate(pod, decision.nominated)
-            self._refuse(pod, template, decision.message)
+            self.messages[pod] = decision.message
+            self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
             return decision
-        self._changes += 1
         self.messages.pop(pod, None)
         del self.waiting[pod]
         self._queue.discard(pod)
         self.starting[pod] = None
+        template = int(self.problem.template_of[pod])
         self._queue.wake([other for other in self._queue.parked if self._may_help(template, other)], self.now)
         self.happened.append((PodChange.BOUND, pod))
         return decision
-
-    def _refuse(self, pod: int, template: int, message: str) -> None:
-        self.messages[pod] = message
-        self._refusals[template] = (self._changes, message)
-        self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
 
     def _may_help(self, template: int, other: int) -> bool:
         """Whether a pod of this template that got a node may give another pod a place."""

@@ -34,7 +34,7 @@ def test_two_evictions_end_alike_where_one_may_end_in_two_ways() -> None:
 @pytest.mark.long
 def test_other_replicas_go_first_where_a_zone_cannot_spare_the_one_that_is_too_many() -> None:
     """No zone may have more excess while a pod is away, so other evictions come before those that repair."""
-    there = recorded_like(105, "tight")
+    there = recorded_like(109, "tight")
     plan = rebalance(there, evict_only=True, explain=False)
     assert plan.after.hard_excess == 0
     assert {step.landing for step in plan.steps} <= {"filters", "scores"}

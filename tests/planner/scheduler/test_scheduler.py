@@ -1,5 +1,6 @@
 """Queue, ties, nominations, preemption: what the recorded clusters do not show."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from models import Cluster
 from planner import check, simulate, solve
 from planner.documents.plan import Decision, Simulation
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
 from tests.builders import HOST, ZONE, Object, budget, cluster, namespace, node, pod, spread, term
 
 
@@ -207,6 +210,20 @@ def test_a_nominated_pod_takes_its_node_when_it_fits() -> None:
 def test_a_nomination_to_an_unknown_node_is_ignored() -> None:
     """The node may be gone by now."""
     assert simulate(cluster(node("n1"), pod("p", nominated="gone"))).decisions[0].node == "n1"
+
+
+def test_a_pod_that_was_refused_is_asked_again_when_a_promise_is_given_up() -> None:
+    """Until then a pod like it is refused as it was."""
+    promised = pod("promised", cpu="1", priority=10, nominated="n1", gates=["later"])
+    alike = [pod(f"p{n}", cpu="1", owner="ReplicaSet/p") for n in range(2)]
+    scheduler = Scheduler(Problem(cluster(node("n1", cpu="1"), promised, *alike)))
+    index = scheduler.problem.pod_index
+    first, second, other = (index[f"default/{name}"] for name in ("p0", "p1", "promised"))
+    scheduler.restore_nominations([other])
+    refused = scheduler.decide(first)
+    assert (refused.node, scheduler.decide(second)) == (None, replace(refused, pod=second))
+    scheduler.forget_nominations([other])
+    assert scheduler.decide(second).node == 0
 
 
 def test_a_promise_that_company_depends_on_is_not_relied_upon() -> None:

@@ -10,7 +10,7 @@ from planner.landing.landing import Considered, LandingPreferences, PinPolicy, p
 from planner.landing.wave_landings import WaveLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.candidates import Candidates, RetryHints, WaveRules
+from planner.waves.candidates import Candidates, WaveRules
 from planner.waves.wave_planner import CertainFirst, fill_waves
 from tests.builders import ZONE, cluster, node, pod, spread
 
@@ -21,11 +21,13 @@ def moves_of(problem: Problem, *planned: tuple[str, str, str]) -> list[Move]:
     return [Move(pods[name], at[source], at[target]) for name, source, target in planned]
 
 
-def planned_waves(reserved: set[str]) -> tuple[list[list[str]], list[str]]:
-    """The pods of every wave, and those that could not be scheduled.
-
-    Two replicas go to two gaps, one after the other, and another pod to the room that the first leaves.
-    """
+@pytest.mark.parametrize(
+    ("in_order", "expected"), [(False, [["w0", "x"], ["w1"]]), (True, [["w0"], ["w1", "x"]])]
+)
+def test_a_later_move_takes_no_planned_room_where_the_order_is_kept(
+    in_order: bool, expected: list[list[str]]
+) -> None:
+    """Two replicas go to two gaps, one after the other, and another pod to the room that the first leaves."""
     found = cluster(
         *(node(name, cpu="2") for name in ("s0", "s1", "s2", "gap0", "gap1")),
         pod("w0", "s0", cpu="2", owner="ReplicaSet/w", app="w"),
@@ -37,27 +39,11 @@ def planned_waves(reserved: set[str]) -> tuple[list[list[str]], list[str]]:
     rules = WaveRules(
         Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
     )
-    hints = RetryHints(reserved={move.pod for move in moves if problem.pods[move.pod].name in reserved})
     timeline = EvictionTimeline.of(TrialCluster(problem), moves)
-    order = CertainFirst(Candidates(timeline, moves, rules, hints))
+    order = CertainFirst(Candidates(timeline, moves, rules), in_order=in_order)
     waves, left = fill_waves(order, moves, lambda: False)
-    names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in waves]
-    return names, [problem.pods[move.pod].name for move in left]
-
-
-def test_a_later_move_takes_room_that_is_free_now() -> None:
-    """The second replica has to wait for the first; another pod goes with the first."""
-    assert planned_waves(set()) == ([["w0", "x"], ["w1"]], [])
-
-
-def test_a_reserved_move_keeps_its_room() -> None:
-    """No move that would take room reserved for another one goes before it."""
-    assert planned_waves({"w1"}) == ([["w0"], ["w1"], ["x"]], [])
-
-
-def test_waves_follow_the_order_of_the_moves_where_all_are_reserved() -> None:
-    """No move takes room that is planned for another one."""
-    assert planned_waves({"w0", "w1", "x"}) == ([["w0"], ["w1", "x"]], [])
+    assert [[problem.pods[landing.move.pod].name for landing in wave] for wave in waves] == expected
+    assert list(left) == []
 
 
 def landed(app: str) -> list[list[str]]:
