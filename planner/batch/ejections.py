@@ -37,7 +37,7 @@ class Ejections:
         self._pending = pending
         self._meter = meter
         self._effort = meter.effort.ejections
-        self._price = PRICE_OF_TURN + 2 * PRICE_OF_NUMBER * pending.problem.allocatable.size
+        self._price = 8 * PRICE_OF_TURN + 2 * PRICE_OF_NUMBER * pending.problem.allocatable.size
         hard = {
             rule.identity: rule
             for number in pending.pods

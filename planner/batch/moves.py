@@ -203,7 +203,7 @@ class EvictionSearch:
         nearby, placement = self._nearby(), self._best.placement()
         if not self._is_small:
             self._offer_each(nearby.every_better(placement, self._has_most_pods))
-        elif (found := nearby.more_placed(placement)) is not None:
+        elif (found := nearby.more_placed(placement, self._effort.ejections.work)) is not None:
             self._offer_each([found])
 
     def _look_nearby(self) -> None:

@@ -46,7 +46,7 @@ class NeighbourhoodSearch:
         self._pending = pending
         self._home = Counter(home)
         self._nearer = None if home is None else MovedFromScheduler(pending, self._home)
-        self._effort = meter.effort.neighbourhoods
+        self._effort, self._ejections = meter.effort.neighbourhoods, meter.effort.ejections
         self._whole, self._meter = meter, meter.step(self._effort.work if work is None else work)
         self._random = random.Random(0)
         self._rules = () if pending.running else SpreadExcess(pending).rules
@@ -65,7 +65,8 @@ class NeighbourhoodSearch:
 
     def with_room_made(self, steps: Sequence[Step], best: Incumbent, orderer: Orderer) -> Sequence[Step]:
         """Offer a plan with more pods that come in as others make room for them; the steps if none do."""
-        found = None if best.promises(Counter(steps)) else self.more_placed(Counter(steps))
+        work = self._ejections.first_work if self._nearer is None else self._ejections.work
+        found = None if best.promises(Counter(steps)) else self.more_placed(Counter(steps), work)
         return self._offer([] if found is None else [found], steps, best, orderer)
 
     def _offer(
@@ -89,7 +90,8 @@ class NeighbourhoodSearch:
 
         A pod without a place has a price, in pods too many.  It rises when nothing is found at the last one.
         """
-        if not is_full(placement) and (more := self.more_placed(placement)) is not None:
+        more = None if is_full(placement) else self.more_placed(placement, self._ejections.work)
+        if more is not None:
             placement = more
             yield placement
         prices = iter(self._effort.prices if self._rules else self._effort.prices[:1])
@@ -107,15 +109,15 @@ class NeighbourhoodSearch:
             else:
                 price = next(prices, None)
 
-    def more_placed(self, placement: Counter[Step]) -> Counter[Step] | None:
+    def more_placed(self, placement: Counter[Step], work: float) -> Counter[Step] | None:
         """A placement with more pods that come in as others make room for them; None if none does."""
         mark = self._pending.state.mark()
         pods = PlacedPods(self._pending, placement, self._home)
-        work = self._whole.step(self._whole.effort.ejections.work)
-        Ejections(self._pending, work, self._rules, self._fixed).place(pods)
+        meter = self._whole.step(work)
+        Ejections(self._pending, meter, self._rules, self._fixed).place(pods)
         if self._rules and self._nearer is None:
             # A pod more is worth any number that are too many; near a plan others place all, less near.
-            Ejections(self._pending, work, (), self._fixed).place(pods)
+            Ejections(self._pending, meter, (), self._fixed).place(pods)
         self._pending.state.rollback(mark)
         found = pods.placement()
         return found if found.total() > placement.total() else None

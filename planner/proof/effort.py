@@ -138,8 +138,9 @@ class NeighbourhoodEffort:
 class EjectionEffort:
     """Room for pods without a place."""
 
-    #: All pods together: as on 5,000 nodes with 500 pods without a place.
+    #: All pods together, as on 5,000 nodes with 500 pods without a place; and before models are asked.
     work: float = 10.0
+    first_work: float = 1.0
     #: So many times one after the other, pods that leave have others leave where they come to.
     depth: int = 2
     #: Of the nodes with the most room so many are looked at.
