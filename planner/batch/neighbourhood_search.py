@@ -46,7 +46,7 @@ class NeighbourhoodSearch:
         self._pending = pending
         self._home = Counter(home)
         self._nearer = None if home is None else MovedFromScheduler(pending, self._home)
-        self._effort, self._ejections = meter.effort.neighbourhoods, meter.effort.ejections
+        self._effort = meter.effort.neighbourhoods
         self._whole, self._meter = meter, meter.step(self._effort.work if work is None else work)
         self._random = random.Random(0)
         self._rules = () if pending.running else SpreadExcess(pending).rules
@@ -65,7 +65,8 @@ class NeighbourhoodSearch:
 
     def with_room_made(self, steps: Sequence[Step], best: Incumbent, orderer: Orderer) -> Sequence[Step]:
         """Offer a plan with more pods that come in as others make room for them; the steps if none do."""
-        work = self._ejections.first_work if self._nearer is None else self._ejections.work
+        effort = self._whole.effort.ejections
+        work = effort.first_work if self._nearer is None else effort.work
         found = None if best.promises(Counter(steps)) else self.more_placed(Counter(steps), work)
         return self._offer([] if found is None else [found], steps, best, orderer)
 
@@ -90,7 +91,7 @@ class NeighbourhoodSearch:
 
         A pod without a place has a price, in pods too many.  It rises when nothing is found at the last one.
         """
-        more = None if is_full(placement) else self.more_placed(placement, self._ejections.work)
+        more = None if is_full(placement) else self.more_placed(placement, self._whole.effort.ejections.work)
         if more is not None:
             placement = more
             yield placement
