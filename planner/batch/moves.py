@@ -1,8 +1,8 @@
 """The search with moves: running pods may be evicted, to be bound elsewhere or to stay pending.
 
 What kube-scheduler does is the first plan.  A relaxation over cells of nodes says how many pods any
-plan could place; packings by requests alone are tried against it; models answer what is still open,
-and then keep the number of evictions down.
+plan could place; others go to gaps for pods that wait; packings by requests alone are tried; models
+answer what is still open, and then keep the number of evictions down.
 """
 
 from __future__ import annotations
