@@ -133,9 +133,9 @@ class Ejections:
         alone = np.flatnonzero((self._pending.room_needed[others] >= lacking[nodes]).all(axis=1))
         alone = alone[np.argsort(self._sizes[others[alone]], kind="stable")]
         single = zip(nodes[alone].tolist(), others[alone].tolist(), strict=True)
-        yield from islice(((node, (other,)) for node, other in single if goes(other)), self._effort.alone)
+        yield from islice(((node, (other,)) for node, other in single if goes(other)), self._effort.openings)
         going = np.array([goes(other) for other in others.tolist()], np.bool_)
-        yield from islice(self._groups(others[going], nodes[going], lacking), self._effort.groups)
+        yield from islice(self._groups(others[going], nodes[going], lacking), self._effort.openings)
 
     def _groups(self, others: Codes, nodes: Codes, lacking: Ints) -> Iterator[_Opening]:
         """The fewest pods, the first of each node, that leave what it lacks there together; two at least."""

@@ -70,8 +70,7 @@ class Document(DocumentPart):
     kubernetes: Kubernetes | None = None
     """The release of kube-scheduler that was copied; null where none was asked."""
     about: str | None = None
-    """The pods that were asked about with `-n`, `-l` or `--exclude`, such as `only pods of namespace shop`;
-    null for all."""
+    """The pods asked about by `-n`, `-l` and `--exclude`, as `only pods of namespace shop`; null for all."""
     notes: tuple[str, ...] = ()
     """Remarks, a sentence each: what was skipped, left out or is not modelled. Also printed on stderr."""
 
@@ -298,16 +297,14 @@ class Unplaced(DocumentPart):
     pod: str
     """The pod."""
     message: str
-    """The scheduler's line about it when all steps are done, without preemption; `scheduling gated` for a
-    gated pod."""
+    """The scheduler's line when all steps are done, without preemption; `scheduling gated` if it is gated."""
 
 
 class Verdicts(DocumentPart):
     """Whether every step is admissible at its turn, and whether every constraint holds at the end."""
 
     sequence: bool
-    """Whether the filters accept every step when it is made, in the order of the list. False only with
-    --final-state."""
+    """Whether the filters accept every step in the order of the list. False only with --final-state."""
     final_state: bool
     """Whether `check` counts no more violations after the plan than before; of a PlacementPlan whether every
     pod that it binds would be accepted where it is beside all others, as if it came last."""

@@ -128,9 +128,8 @@ class NeighbourhoodEffort:
     once_work: float = 0.03
     #: So many tries before an order is looked for, and more on many nodes.
     tries: int = 40
-    #: What a pod without a place costs, in pods too many, one price after the other.
+    #: What a pod without a place costs, in pods too many, one price after the other; and all tries together.
     prices: tuple[int, ...] = (1, 8, 64, 512)
-    #: All tries together.
     work: float = 4.0
 
 
@@ -145,9 +144,8 @@ class EjectionEffort:
     depth: int = 2
     #: Of the nodes with the most room so many are looked at.
     nodes: int = 500
-    #: So many nodes are tried that a single pod would leave, and so many that up to so many would.
-    alone: int = 10
-    groups: int = 10
+    #: So many nodes are tried that one pod would leave, and that several would; of these at most so many.
+    openings: int = 10
     together: int = 3
 
 
@@ -245,9 +243,8 @@ class EvictionEffort:
     moves_work: float = 0.4
     #: What staying on the current node is worth, one packing after the other.
     stay_weights: tuple[float, ...] = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
-    #: All packings with fewer moves together.
+    #: All packings with fewer moves together, and all that is done a few nodes at a time.
     stay_work: float = 2.0
-    #: A few nodes at a time.
     nearby_work: float = 0.5
 
 
