@@ -112,10 +112,10 @@ def _solve(nodes: int, seed: int, limit: float) -> Iterator[Row]:
         cluster = batch(size, fill, used, seed)
         for prefer in ("spread", "pack", "stable"):
             yield Row(f"--prefer {prefer}, {text}", partial(_solved, cluster, {"prefer": prefer}, limit))
-    yield Row("--allow-moves", partial(_solved, _scheduled(cluster), {"allow_moves": True}, limit))
+    yield Row("--allow-moves", partial(_solved, scheduled(cluster), {"allow_moves": True}, limit))
 
 
-def _scheduled(cluster: Cluster) -> Cluster:
+def scheduled(cluster: Cluster) -> Cluster:
     """The cluster once kube-scheduler has done what it can, with a controller for every pod."""
     nodes = {decision.pod: decision.node for decision in simulate(cluster).decisions}
     pods = []

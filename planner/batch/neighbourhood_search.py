@@ -2,11 +2,12 @@
 
 Where a batch nearly fills its nodes, a model of all of them takes long to find the last pods a place, and
 longer to find out how even ScheduleAnyway constraints could be.  Of a few nodes both is quickly said.  They
-are drawn where something is to be gained: nodes with room, for pods that have no place; one in a domain with
-too many pods and one in a domain with the fewest; and with them any others, whose pods may change places.
+are drawn where something is to be gained: nodes with room, for pods for which others make none; one in a
+domain with too many pods and one in a domain with the fewest; and with them any others, whose pods may change
+places.
 
-Without it two batches for 60 nodes, 95 % full, have 34 pods too many under ScheduleAnyway, with it 1; two for
-40 nodes, 98 % full, 1,449 and 3, and one pod less is placed (`benchmarks/nearly_full.py --each 2`).
+Without it two batches for 60 nodes, 95 % full, have 4 pods too many under ScheduleAnyway, with it 1; two for
+40 nodes, 98 % full, 863 and 2, and one pod less is placed (`benchmarks/nearly_full.py --each 2`).
 """
 
 from __future__ import annotations
